@@ -74,6 +74,7 @@ void GlobalRaceChecker::signal_barrier(const Wave& wave) {
 /// All waves are there: what each has waited for comes before what any does from now on.
 void GlobalRaceChecker::pass_barrier(const Wave& wave) {
   if (wave.index != 0) return;
+  for (State& one : states_) use_loads(one);
   MemoryClock others, to_be_acquired, behind_own_cache;
   std::vector<Reach> back(states_.size());
   bool is_grid_barrier = false;
@@ -110,6 +111,7 @@ void GlobalRaceChecker::look_at_grid_barrier(const Wave& wave) {
 
 void GlobalRaceChecker::reach_grid_barrier(const Wave& wave, u64 counter) {
   look_at_grid_barrier(wave);
+  use_loads(state());
   release({counter, sizeof(u32)});
   hold_.let_go();
 }
@@ -211,6 +213,7 @@ void GlobalRaceChecker::load_lds(AddressSpan span, int) {
 
 /// Each store may be the one that is polled, and leaves nothing of what was known.
 void GlobalRaceChecker::store_lds(AddressSpan span, const void*, int lane) {
+  use_loads(state());
   if (!meets_in_lds_) return;
   load_lds(span, lane);
   for (u64 address = span.begin(); address < span.end(); address = (address & ~u64{3}) + sizeof(u32)) {
@@ -222,6 +225,7 @@ void GlobalRaceChecker::store_lds(AddressSpan span, const void*, int lane) {
 }
 
 void GlobalRaceChecker::compare_lds(AddressSpan span, const void* expected, int lane) {
+  use_loads(state());
   if (!meets_in_lds_) return;
   const bool stores = std::memcmp(wave_->group->lds() + span.begin(), expected, span.size()) == 0;
   stores ? store_lds(span, nullptr, lane) : load_lds(span, lane);
@@ -232,6 +236,7 @@ void GlobalRaceChecker::load_lds_lanes(const LaneAccesses& all) {
 }
 
 void GlobalRaceChecker::store_lds_lanes(const LaneAccesses& all) {
+  use_loads(state());
   if (meets_in_lds_) Observer::store_lds_lanes(all);
 }
 

@@ -24,6 +24,20 @@ bool is_of_malloc(const Module& module, u64 pc) {
 
 }  // namespace
 
+void GlobalRaceChecker::report_load(State& reader, const Sighting& sighting, const std::string& message) {
+  if (reader.has_ended) return;
+  const auto is_same = [&](const UnusedLoad& one) {
+    return one.sighting.pc == sighting.pc && one.sighting.earlier_pc == sighting.earlier_pc;
+  };
+  const auto known = std::ranges::find_if(reader.unused_loads, is_same);
+  if (known != reader.unused_loads.end()) {
+    ++known->count;
+  } else {
+    const Workgroup& group = *wave_->group;
+    reader.unused_loads.push_back({{group.launch(), group.number(), {group.id(), wave_->index}}, sighting, message, 1});
+  }
+}
+
 void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAccess& past) {
   const LaunchState& launch = wave_->group->launch();
   const bool is_by_modifier = past.is_store && past.is_atomic && !now.is_store;
@@ -59,10 +73,15 @@ void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAcc
                 group_text(*wave_, wave_->group->number()), " after wave ", earlier.wave, " of workgroup ",
                 group_text(*wave_, group), past.is_store ? " wrote" : " read", " it: ", missing);
   };
+  if (is_mate && !is_by_modifier && now.is_store != past.is_store && !(now.is_store ? past : now).is_atomic) {
+    State& reader = now.is_store ? states_[(past.wave - 1) % launch.waves] : state();
+    if (!now.is_store || past.number > reader.used_loads) return report_load(reader, sighting, message());
+  }
   if (!is_by_modifier) return findings_.add(*wave_, sighting, message);
   std::vector<Suspicion>& suspicions = state().suspicions;
   const bool is_known = std::ranges::any_of(suspicions, [&](const Suspicion& one) { return one.address == address; });
-  if (!is_known && suspicions.size() < kMostSuspicions) suspicions.push_back({address, sighting, message()});
+  if (is_known || suspicions.size() >= kMostSuspicions) return;
+  suspicions.push_back({address, sighting, message(), is_mate && !now.is_atomic ? state().issued.loads : 0});
 }
 
 }  // namespace wave::emulator

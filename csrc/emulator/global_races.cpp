@@ -152,11 +152,28 @@ void GlobalRaceChecker::before(const Wave& wave, const Op* op) {
   settle(own, isa::must_write_back(*instruction_.row));
 }
 
+/// What a wave has loaded before may show in what it does now.
+void GlobalRaceChecker::use_loads(State& own) {
+  own.used_loads = own.issued.loads;
+  for (const UnusedLoad& one : own.unused_loads) {
+    for (u64 i = 0; i < one.count; ++i) findings_.add(one.witness, one.sighting, [&] { return one.message; });
+  }
+  own.unused_loads.clear();
+}
+
+void GlobalRaceChecker::give_up(const Wave&) {
+  hold_.let_go();
+  for (State& one : states_) use_loads(one);
+}
+
 void GlobalRaceChecker::stop(const Wave& wave) {
   if (wave.status != Status::Ended) return;
-  for (const Suspicion& suspicion : states_[wave.index].suspicions) {
-    findings_.add(wave, suspicion.sighting, [&] { return suspicion.message; });
+  State& own = states_[wave.index];
+  for (const Suspicion& suspicion : own.suspicions) {
+    if (own.used_loads >= suspicion.loads) findings_.add(wave, suspicion.sighting, [&] { return suspicion.message; });
   }
+  own.has_ended = true;
+  own.unused_loads.clear();
 }
 
 void GlobalRaceChecker::begin_access(bool is_load, bool is_store) {
@@ -216,6 +233,7 @@ void GlobalRaceChecker::hold_pages(const LaneAccesses& all) {
 }
 
 void GlobalRaceChecker::store_memory(AddressSpan span, const void* data, int lane) {
+  use_loads(state());
   hold_.page(span.begin());  // so that nobody else stores there
   const bool changes =
       data == nullptr || !is_equal_guarded(reinterpret_cast<const void*>(span.begin()), data, span.size());
@@ -229,6 +247,7 @@ void GlobalRaceChecker::store_memory(AddressSpan span, const void* data, int lan
 
 /// One that fails orders and races as a load does. Its number is a store's all the same: another lane's may succeed.
 void GlobalRaceChecker::compare_memory(AddressSpan span, const void* expected, int lane) {
+  use_loads(state());
   hold_.page(span.begin());
   if (is_equal_guarded(reinterpret_cast<const void*>(span.begin()), expected, span.size()))
     return store_memory(span, nullptr, lane);
@@ -267,6 +286,7 @@ void GlobalRaceChecker::load_memory_lanes(const LaneAccesses& all) {
 }
 
 void GlobalRaceChecker::store_memory_lanes(const LaneAccesses& all) {
+  use_loads(state());
   hold_pages(all);
   if (instruction_.scope != Scope::None || instruction_.returns || meets_atomic_read(all))
     return Observer::store_memory_lanes(all);
@@ -279,6 +299,7 @@ void GlobalRaceChecker::store_memory_lanes(const LaneAccesses& all) {
 /// Counters, most often. Of a dword that only atomics access not all of them are noted, so that threads which count in
 /// the same one need not wait for each other.
 void GlobalRaceChecker::modify_memory_lanes(const LaneAccesses& all) {
+  use_loads(state());
   const bool tells = has_to_release();
   if (tells) all.each([&](int lane) { release(all.span(lane)); });
   begin_access(true, true);

@@ -28,7 +28,7 @@ class GlobalRaceChecker : public Observer {
   void before(const Wave& wave, const Op* op) override;
   void after(const Wave&, const Op*) override { hold_.let_go(); }
   void stop(const Wave& wave) override;
-  void give_up(const Wave&) override { hold_.let_go(); }
+  void give_up(const Wave& wave) override;
   u8 watched_ops() const override { return kMovesMemory; }
   bool watches_lds() const override { return true; }
   void load_lds(AddressSpan span, int lane) override;
@@ -76,6 +76,16 @@ class GlobalRaceChecker : public Observer {
     u64 address;
     Sighting sighting;
     std::string message;
+    u32 loads;  ///< it is a race only if the wave has let others know of something behind so many of them
+  };
+
+  /// A race of a wave's plain load with a wave of its workgroup. It matters only if the wave lets others know of
+  /// anything behind the load: waves that compute what others do, and throw it away, do not.
+  struct UnusedLoad {
+    Witness witness;
+    Sighting sighting;
+    std::string message;
+    u64 count;
   };
 
   /// The dwords that a wave's atomics have read, with what each has found done there. All see what is done to one dword
@@ -120,6 +130,9 @@ class GlobalRaceChecker : public Observer {
     bool has_passed_grid_barrier = false;  ///< since the workgroup's last barrier
     AtomicReads atomic_reads;
     std::vector<Suspicion> suspicions;
+    u32 used_loads = 0;  ///< before the last store, atomic or barrier of the wave
+    std::vector<UnusedLoad> unused_loads;
+    bool has_ended = false;
   };
 
   const Decoded& look_up(const Wave& wave, const Op* op);
@@ -159,6 +172,8 @@ class GlobalRaceChecker : public Observer {
   bool conflicts(const PastAccess& past, const PastAccess& now) const;
   bool is_covered(const PastAccess& past, const PastAccess& now) const;
   void report(u64 address, const PastAccess& now, const PastAccess& past);
+  void report_load(State& reader, const Sighting& sighting, const std::string& message);
+  void use_loads(State& own);
   bool has_to_release();
   void release(AddressSpan span);
   void tell_group(Released& known) const;

@@ -63,14 +63,21 @@ def accesses(program: Program, site: Site, dword: int) -> bool:
 
 
 def found(program: Program, idle: int = 0) -> dict[str, set[Pair]]:
-    """The races that the sanitizer reports, by their kind. Each wave may have rows of nothing, before what it does."""
-    rows = idle + max(len(wave) for group in program for wave in group)
+    """The races that the sanitizer reports, by their kind. Each wave may have rows of nothing, before what it does.
+
+    Each ends with a store of its own: loads of a wave that stores nothing are no races.
+    """
+    rows = idle + max(len(wave) for group in program for wave in group) + 1
     table = torch.zeros(len(program), len(program[0]), rows, ROW, dtype=torch.int32)
     for i, group in enumerate(program):
         for j, wave in enumerate(group):
             for k, row in enumerate(wave):
                 table[i, j, idle + k] = torch.tensor(row.words(), dtype=torch.int32)
-    memory, flags = torch.zeros(BYTES, dtype=torch.uint8), torch.zeros(16, dtype=torch.int32)
+            own = BYTES + 4 * (i * len(group) + j)
+            last = Row(STORE + 2, 1, begins=[own, *[-1] * (LANES - 1)])
+            table[i, j, rows - 1] = torch.tensor(last.words(), dtype=torch.int32)
+    memory = torch.zeros(BYTES + 4 * len(program) * len(program[0]), dtype=torch.uint8)
+    flags = torch.zeros(16, dtype=torch.int32)
     kernel = wave_runtime.load(PROBES / "accesses.hsaco", signature=SIGNATURE)["accesses"]
     with wave_runtime.sanitize("races") as report:
         kernel(table, rows, memory, flags, grid=len(program), block=LANES * len(program[0]))
