@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
 #include "base/unwritten_memory.h"
@@ -83,6 +84,33 @@ void copies() {
   expect((page.undefined()[0] & 0xff) == 0xf0, "the half that is left of a copy is defined", 0);
 }
 
+/// Two allocations side by side, of which kernels have left all undefined: what is freed is forgotten, and no more.
+void freed(size_t split) {
+  constexpr uint64_t kPages = 2, kEnd = kPages * kShadowPage;
+  auto* const bytes = static_cast<uint8_t*>(std::aligned_alloc(kShadowPage, kEnd));
+  const uint64_t begin = reinterpret_cast<uint64_t>(bytes), first = begin / kShadowPage;
+  UnwrittenMemory memory;
+  memory.add({begin, split});
+  memory.add({begin + split, kEnd - split});
+  std::memset(bytes, 7, kEnd);  // a copy of undefined bytes, whatever they were
+  PageBits all;
+  all.fill(~uint64_t{0});
+  for (uint64_t page = 0; page < kPages; ++page) memory.keep(first + page, all, all);
+  const auto are_undefined = [&](size_t from, const char* what) {
+    for (uint64_t page = 0; page < kPages; ++page) {
+      const PageBits found = memory.undefined_in(first + page).value_or(PageBits{});
+      for (size_t byte = 0; byte < kShadowPage; ++byte)
+        expect(bit(found, byte) == (page * kShadowPage + byte >= from), what, static_cast<int>(byte));
+    }
+  };
+  are_undefined(0, "what kernels leave is undefined");
+  memory.remove(begin);
+  are_undefined(split, "what is freed is forgotten, and its neighbour is not");
+  memory.remove(begin + split);
+  are_undefined(kEnd, "what is freed last is forgotten");
+  std::free(bytes);
+}
+
 /// Nothing that was written is undefined, whatever runs side by side; without the host, what nobody touches stays so.
 void sequences(int number) {
   std::mt19937 random(static_cast<unsigned>(number));
@@ -126,6 +154,7 @@ void sequences(int number) {
 int main() {
   halves();
   copies();
+  for (const size_t split : {8, 24, 520, 4088, 4096, 4184, 8184}) freed(split);
   for (int number = 0; number < 300; ++number) sequences(number);
   return failures != 0;
 }
