@@ -22,7 +22,11 @@ _HOSTCALLS = ["tests/emulator/test_printing.py", "tests/compile/test_hostcalls.p
 _SANITIZER = ["tests/emulator/test_sanitize.py"]
 _RACE_MODEL = "tests/emulator/test_race_model.py"
 _CACHES = "tests/emulator/test_workgroup_caches.py"
-_UNDEFINED = ["tests/emulator/test_uninitialized.py", "tests/emulator/test_unwritten_memory.py"]
+_UNDEFINED = [
+    "tests/emulator/test_undefined_values.py",
+    "tests/emulator/test_uninitialized.py",
+    "tests/emulator/test_unwritten_memory.py",
+]
 _HAZARDS = ["tests/emulator/test_hazards.py", "tests/emulator/test_wave32_observers.py"]
 _COUNTERS = "tests/emulator/test_mixed_counters.py"
 _LAUNCHES = ["tests/emulator/test_launch_state.py", "tests/emulator/test_progress.py"]

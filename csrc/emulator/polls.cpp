@@ -67,7 +67,7 @@ Step step_at(const Wave& wave, u64 pc) {
   const bool accesses = row.kind == Kind::Lds || row.kind == Kind::VectorMemory || row.kind == Kind::ScalarMemory;
   step.is_of_lds = row.kind == Kind::Lds || row.format == isa::Format::FLAT;
   step.is_of_memory =
-      row.kind == Kind::VectorMemory && row.format != isa::Format::SCRATCH && !isa::goes_to_lds(step.instruction);
+      row.kind == Kind::VectorMemory && row.format != isa::Format::SCRATCH && !isa::loads_to_lds(step.instruction);
   step.is_load = (step.is_of_lds || step.is_of_memory) && direction == Direction::Load &&
                  row.memory.bytes <= sizeof(u64) && row.memory.addresses == 1;
   step.is_atomic = step.is_of_lds && direction == Direction::Atomic;

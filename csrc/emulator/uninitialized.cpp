@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 
 #include "emulator/constants.h"
 #include "emulator/isa/operand.h"
@@ -113,7 +114,7 @@ void UninitializedChecker::decode(const Wave& wave, const isa::Instruction& inst
   const bool is_vector_memory = row.kind == Kind::Lds || row.kind == Kind::VectorMemory;
   const bool stores = row.memory.direction == Direction::Store || row.memory.direction == Direction::Atomic;
   const bool returns = (row.modifiers & isa::kReturn) == 0 || isa::returns_value(instruction);
-  const bool to_lds = row.kind == Kind::VectorMemory && isa::goes_to_lds(instruction);
+  const bool to_lds = isa::loads_to_lds(instruction);
   bool writes_scalar = false;
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
     const Location location = isa::locate(instruction, operand);
@@ -196,10 +197,16 @@ std::vector<UninitializedChecker::Compared> UninitializedChecker::compared_by(co
     } else if (location.place == Place::Scalar && number < 128) {
       one.number = number;
     } else {
-      const bool is_literal = location.place == Place::Immediate || number == isa::kLiteral;
       one.is_constant = true;
-      if (is_literal) one.constant = instruction.literal;
-      if (is_inline_constant(number) && !is_literal) one.constant = inline_constant(number, operand.type);
+      if (location.place == Place::Immediate) {
+        const bool is_unsigned = std::string_view(row.mnemonic).ends_with("_u32");
+        const i32 value = static_cast<i16>(location.value);
+        one.constant = is_unsigned ? location.value : static_cast<u32>(value);
+      } else if (number == isa::kLiteral) {
+        one.constant = instruction.literal;
+      } else if (is_inline_constant(number)) {
+        one.constant = inline_constant(number, operand.type);
+      }
     }
     compared.push_back(one);
   }

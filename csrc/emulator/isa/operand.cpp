@@ -299,6 +299,13 @@ bool goes_to_lds(const Instruction& instruction) {
   return (instruction.row->modifiers & kLds) != 0 && instruction[Field::LDS] != 0;
 }
 
+bool loads_to_lds(const Instruction& instruction) {
+  const Row& row = *instruction.row;
+  if (row.kind != Kind::VectorMemory || row.memory.direction != MemoryAccess::Direction::Load) return false;
+  const auto is_result = [](const Operand& operand) { return operand.written; };
+  return goes_to_lds(instruction) || std::ranges::none_of(std::span(row.operands, row.operand_count), is_result);
+}
+
 Location locate(const Instruction& instruction, const Operand& operand) {
   Location location = find(instruction, operand);
   if (location.place == Place::Scalar && location.value < kTtmpEnd) {

@@ -40,6 +40,9 @@ bool has_result(const Instruction& instruction);
 /// Whether the instruction moves data to or from LDS instead of vector registers.
 bool goes_to_lds(const Instruction& instruction);
 
+/// Whether a load writes LDS: by the bit of above, or as all that its opcode does, as GLOBAL_LOAD_LDS_DWORD.
+bool loads_to_lds(const Instruction& instruction);
+
 /// The bits of OFFSET of scalar memory, FLAT, GLOBAL, SCRATCH, and of buffers of GFX12.
 unsigned offset_bits(const Row& row);
 
