@@ -122,6 +122,32 @@ def test_one_of_several_results_is_null() -> None:
         assert error == ONE_IS_NULL.get(name, 1), (name, arguments)
 
 
+# Pointers that are needed all, a result and what it is made of: their places, and how many arguments there are.
+NEEDED = {
+    "hipModuleLoadData": ((0, 1), 2),
+    "hipModuleLoadDataEx": ((0, 1), 5),
+    "hipModuleLoadFatBinary": ((0, 1), 2),
+    "hipModuleLoad": ((0, 1), 2),
+    "hipLibraryLoadData": ((0, 1), 8),
+    "hipLibraryLoadFromFile": ((0, 1), 8),
+    "hipGetProcAddress": ((0, 1), 5),
+    "hipHostGetFlags": ((0, 1), 2),
+    "hipPointerGetAttributes": ((0, 1), 2),
+    "hipDrvPointerGetAttributes": ((1, 2), 4),
+    "hipDeviceGetByPCIBusId": ((0, 1), 2),
+    "hipChooseDevice": ((0, 1), 2),
+    "hipMemPoolCreate": ((0, 1), 2),
+    "hipMemPoolGetAccess": ((0, 2), 3),
+}
+
+
+def test_one_of_several_pointers_is_null() -> None:
+    calls: list[Call] = []
+    for name, (places, count) in NEEDED.items():
+        calls += [(name, [0 if at == null else "" for at in range(count)]) for null in places]
+    assert [(call, error) for call, (error, _) in zip(calls, answers(calls), strict=True) if error != 1] == []
+
+
 HUGE = (1 << 64) - 1
 # What is taken first, then what is refused, which is hipErrorInvalidValue unless it says otherwise.
 LIMITS: dict[str, tuple[list[list[Any]], list[list[Any]], int]] = {

@@ -75,7 +75,13 @@ TEST(boxes) {
   all.kind = hip::kDeviceToHost;
   OK(api.hipMemcpy3DAsync(&all, nullptr));
   for (size_t at = 0; at < back.size(); ++at) EXPECT_EQ(int{back[at]}, at % 12 == 4 || at % 12 == 5 ? 9 : 5);
-  all.extent.depth = 3;
+  all.extent = {13, 1, 1};  // one row may go on behind the pitch
+  OK(api.hipMemcpy3D(&all));
+  for (const hip::Extent& extent : {hip::Extent{13, 2, 1}, hip::Extent{13, 1, 2}}) {
+    all.extent = extent;
+    EXPECT_EQ(api.hipMemcpy3D(&all), kPitchError);
+  }
+  all.extent = {12, 3, 3};
   EXPECT_EQ(api.hipMemcpy3D(&all), 1);
   all.from_array = reinterpret_cast<hip::Array>(&back);
   EXPECT_EQ(api.hipMemcpy3D(&all), 1);  // beside a pointer

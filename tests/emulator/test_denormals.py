@@ -64,6 +64,14 @@ def test_no_denormal_is_lost(name: str, mode: int, first: int, second: int) -> N
         run(instruction(name), prepared(mode, first, second))
 
 
+def test_a_scalar_is_no_row() -> None:
+    """Whatever the vector registers hold."""
+    state = prepared(KEPT, SMALLER, SMALLER)
+    state.v[:], state.s[:, 8] = SMALLER, ONE
+    with wave_runtime.sanitize("numbers", denormals=True, fail=True):
+        run(encode(BY_NAME["v_rcp_f32_e32"], VDST=20, SRC0=8), state)
+
+
 def test_a_product_of_matrices_behind_an_instruction_that_was_tried() -> None:
     """With denormals, which matrices do not know from MODE: what was tried is not this one's result."""
     product = encode(BY_NAME["v_mfma_f32_16x16x16_f16"], VDST=24, SRC0=256 + 12, SRC1=256 + 14, SRC2=128)

@@ -39,6 +39,15 @@ VALUE, DENOMINATOR, NUMERATOR = (256 + 8 + 2 * i for i in range(3))
 both_widths = pytest.mark.parametrize("name", ["v_div_scale_f32", "v_div_scale_f64"])
 
 
+def test_both_dwords_of_scalars_are_told() -> None:
+    state = prepared("v_mul_f64", 2e200)
+    state.s[0, 8:10] = np.float64(3e200).view(np.uint64) & 0xFFFFFFFF, np.float64(3e200).view(np.uint64) >> 32
+    with wave_runtime.sanitize("numbers") as report:
+        run(encode(BY_NAME["v_mul_f64"], VDST=20, SRC0=8, SRC1=VALUE), state)
+    (finding,) = report.findings
+    assert finding.message.endswith("of finite operands: 3e+200, 2e+200"), finding.message
+
+
 @both_widths
 @pytest.mark.parametrize(("numerator", "denominator"), [(0, 2), (-0.0, 2), (0, INFINITY), (INFINITY, 0), (1, 3)])
 def test_a_division_that_is_none_by_zero(name: str, numerator: float, denominator: float) -> None:
