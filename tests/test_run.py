@@ -154,6 +154,20 @@ def test_trace_of_a_fault_ends_with_its_instruction(tmp_path: Path, monkeypatch:
     assert (tmp_path / "trace").read_text().endswith("s_setpc_b64 s[4:5]\n")
 
 
+def test_a_trace_is_written_behind_what_its_file_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: LoadKernel
+) -> None:
+    (tmp_path / "trace").write_text("before\n")
+    monkeypatch.setenv("WAVE_RUNTIME_TRACE", str(tmp_path / "trace"))
+    given, out = torch.arange(64, dtype=torch.int32), torch.zeros(64, dtype=torch.int32)
+    texts = []
+    for _ in range(2):
+        language("call_function", "*i32 const, *i32")(given, out, grid=1, block=64)
+        texts.append((tmp_path / "trace").read_text())
+    assert texts[0].startswith("before\n(0, 0, 0) wave 0")
+    assert texts[1] == texts[0] + texts[0].removeprefix("before\n")
+
+
 def test_trace_of_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: LoadKernel) -> None:
     """Calls and returns, after which the wave is in another function."""
     monkeypatch.setenv("WAVE_RUNTIME_TRACE", str(tmp_path / "trace"))
