@@ -74,7 +74,6 @@ void GlobalRaceChecker::signal_barrier(const Wave& wave) {
 /// All waves are there: what each has waited for comes before what any does from now on.
 void GlobalRaceChecker::pass_barrier(const Wave& wave) {
   if (wave.index != 0) return;
-  for (State& one : states_) use_loads(one);
   MemoryClock others, to_be_acquired, behind_own_cache;
   std::vector<Reach> back(states_.size());
   bool is_grid_barrier = false;

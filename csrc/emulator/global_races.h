@@ -76,11 +76,11 @@ class GlobalRaceChecker : public Observer {
     u64 address;
     Sighting sighting;
     std::string message;
-    u32 loads;  ///< it is a race only if the wave has let others know of something behind so many of them
+    u32 loads;  ///< it is a race only if the wave has stored something behind so many of them
   };
 
-  /// A race of a wave's plain load with a wave of its workgroup. It matters only if the wave lets others know of
-  /// anything behind the load: waves that compute what others do, and throw it away, do not.
+  /// A race of a wave's plain load with a wave of its workgroup. It matters only if the wave stores something behind
+  /// the load: waves that compute what others do, and throw it away, do not.
   struct UnusedLoad {
     Witness witness;
     Sighting sighting;
@@ -130,7 +130,7 @@ class GlobalRaceChecker : public Observer {
     bool has_passed_grid_barrier = false;  ///< since the workgroup's last barrier
     AtomicReads atomic_reads;
     std::vector<Suspicion> suspicions;
-    u32 used_loads = 0;  ///< before the last store, atomic or barrier of the wave
+    u32 used_loads = 0;  ///< before the last store or atomic of the wave
     std::vector<UnusedLoad> unused_loads;
     bool has_ended = false;
   };
