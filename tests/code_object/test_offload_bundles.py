@@ -162,3 +162,14 @@ def test_offsets_in_errors_are_those_of_the_file() -> None:
     bundle[image_at + 4] = 1
     with pytest.raises(ValueError, match=f"malformed code object at offset {image_at + 4:#x}: not a 64-bit ELF file"):
         _C.read_code_object(bytes(bundle), "gfx942")
+
+
+@pytest.mark.parametrize(("name", "target"), [("host_library.elf", "gfx942"), ("host_object.elf", "gfx1100")])
+def test_sections_that_16_bits_cannot_count(name: str, target: str) -> None:
+    """The ELF header has zero of them then, and 0xffff for the names' one: the first section header has the numbers."""
+    data = bytearray(corpus_file(name))
+    (first,) = struct.unpack_from("<Q", data, 40)
+    count, names = struct.unpack_from("<HH", data, 60)
+    struct.pack_into("<HH", data, 60, 0, 0xFFFF)
+    struct.pack_into("<QI", data, first + 32, count, names)
+    assert _C.images(bytes(data), target) == _C.images(corpus_file(name), target)
