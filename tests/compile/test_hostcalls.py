@@ -261,27 +261,37 @@ def test_memory_that_is_not_to_be_had() -> None:
 
 
 def test_a_heap_where_the_process_has_little_room() -> None:
-    """As ulimit -v leaves it: malloc has a smaller heap, and a fault says what null pointers come of."""
-    code = """
+    """As ulimit -v leaves it: malloc has a smaller heap, and a fault says what null pointers come of.
+
+    Not one before malloc has returned any.
+    """
+    code = '''
 import os, resource, torch, wave_runtime
-source = 'extern "C" __global__ void store(long size) { int* to = (int*)malloc(size); to[0] = 7; free(to); }'
+source = """extern "C" __global__ void store(long size, long kept) {
+  int* const to = (int*)malloc(size);
+  *(int*)((long)to & kept) = 7;
+  free(to);
+}"""
 kernel = wave_runtime.compile(source)["store"]
 now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (now + (8 << 30), now + (8 << 30)))
-kernel(1 << 20, grid=1, block=64, device="cpu")
-try:
-    kernel(1 << 40, grid=1, block=1, device="cpu")
-except wave_runtime.KernelFault as fault:
-    print(fault)
-"""
+kernel(1 << 20, -1, grid=1, block=64, device="cpu")
+for size, kept in ((64, 0), (1 << 40, -1)):
+    try:
+        kernel(size, kept, grid=1, block=1, device="cpu")
+    except wave_runtime.KernelFault as fault:
+        print("fault:", fault)
+'''
     with WarmProcess("-c", code) as process:
         output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
+    _, first, second = output.split("fault:")
+    assert "malloc in kernels" not in first
     assert re.search(
         r"a null pointer: malloc in kernels has returned null, since its heap of (1024|2048) MiB has no more room "
         r"\(ulimit -v leaves the process no more\)\n",
-        output,
-    ), output
+        second,
+    ), second
 
 
 @pytest.mark.parametrize(
