@@ -87,6 +87,22 @@ TEST(arrays_that_there_are_not) {
   OK(api.hipArrayDestroy(array));
 }
 
+/// What makes or frees one is no work of a stream, and refused while one is captured.
+TEST(arrays_while_a_stream_is_captured) {
+  hip::Array array = nullptr, other = nullptr;
+  OK(api.hipMallocArray(&array, &kFloats, 4, 4, 0));
+  hip::Stream stream = nullptr;
+  OK(api.hipStreamCreate(&stream));
+  for (const bool makes : {true, false}) {
+    hip::Graph graph = nullptr;
+    OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
+    EXPECT_EQ(makes ? api.hipMallocArray(&other, &kFloats, 4, 4, 0) : api.hipFreeArray(array), 900);
+    EXPECT_EQ(api.hipStreamEndCapture(stream, &graph), 901);
+  }
+  OK(api.hipStreamDestroy(stream));
+  OK(api.hipFreeArray(array));
+}
+
 /// Offsets and widths of the runtime's functions are bytes, rows come one after the other.
 TEST(rectangles_of_arrays) {
   const hip::Array array = new_array(kPairs, {4, 3, 0}), other = new_array(kPairs, {4, 3, 0});  // of 16 bytes a row

@@ -243,7 +243,11 @@ TEST(host_functions_and_events_in_graphs) {
   EXPECT_EQ(got == other, true);
   EXPECT_EQ(type_of(wait) == 6 && type_of(record) == 7, true);
   hip::GraphExec exec = nullptr;
-  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  hip::GraphNode wrong = wait;
+  char log[] = "log";
+  OK(api.hipGraphInstantiate(&exec, graph, &wrong, log, sizeof(log)));
+  EXPECT_EQ(wrong == nullptr && log[0] == 0 && log[1] == 'o', true);
+  EXPECT_EQ(api.hipGraphInstantiate(nullptr, graph, nullptr, nullptr, 1), 1);
   OK(api.hipEventRecord(other, nullptr));
   Chain::launch(exec);
   EXPECT_EQ(calls.load(), 1);
