@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <string_view>
 
 #include "emulator/constants.h"
 #include "emulator/isa/operand.h"
@@ -199,9 +198,8 @@ std::vector<UninitializedChecker::Compared> UninitializedChecker::compared_by(co
     } else {
       one.is_constant = true;
       if (location.place == Place::Immediate) {
-        const bool is_unsigned = std::string_view(row.mnemonic).ends_with("_u32");
-        const i32 value = static_cast<i16>(location.value);
-        one.constant = is_unsigned ? location.value : static_cast<u32>(value);
+        const i32 value = static_cast<i16>(location.value);  // of S_CMPK; to unsigned ones above 0x7fff it is another
+        one.constant = static_cast<u32>(value);
       } else if (number == isa::kLiteral) {
         one.constant = instruction.literal;
       } else if (is_inline_constant(number)) {

@@ -48,7 +48,7 @@ SCALARS = [(name, {"SSRC0": UNDEFINED, "SSRC1": ZERO + 7}) for name in ("s_cmp_e
 SCALARS += [
     (name, {"SDST": UNDEFINED, "SIMM16": number}) for name, number in (("s_cmpk_eq_i32", 7), ("s_cmpk_lg_i32", 0xFFF9))
 ]
-SCALARS += [(name, {"SDST": UNDEFINED, "SIMM16": 0x8007}) for name in ("s_cmpk_eq_u32", "s_cmpk_lg_u32")]
+SCALARS += [(name, {"SDST": UNDEFINED, "SIMM16": 0x7FF7}) for name in ("s_cmpk_eq_u32", "s_cmpk_lg_u32")]
 
 
 @pytest.mark.parametrize(("name", "operands"), SCALARS, ids=[name for name, _ in SCALARS])
