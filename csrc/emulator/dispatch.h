@@ -97,20 +97,19 @@ class LaunchState {
   void set_initial_state(Wave& wave, const std::array<u32, 3>& id) const;
 
  private:
-  using Queue = std::array<u8, 256>;
-  using Packet = std::array<u8, 64>;  ///< hsa_kernel_dispatch_packet_t
+  using DispatchPacket = std::array<u8, 64>;  ///< hsa_kernel_dispatch_packet_t
 
   u64 hidden_value(ValueKind kind) const;
   std::vector<u8> kernarg_bytes() const;
-  Packet packet() const;
+  DispatchPacket packet() const;
   std::vector<Region> regions() const;
 
   std::unique_ptr<Hostcalls> hostcalls_;         ///< nullptr where the kernel makes none
   std::unique_ptr<PrintfBuffer> printf_buffer_;  ///< nullptr where the kernel has none
   std::unique_ptr<GridSync> grid_sync_;          ///< nullptr where the launch is not cooperative
-  const Queue queue_{};                          ///< what a queue pointer points to
+  const std::array<u8, 256> queue_{};            ///< what a queue pointer points to
   const std::vector<u8> kernarg_;
-  const Packet packet_;
+  const DispatchPacket packet_;
   mutable u64 looks_at_clock_ = 0;
   Memory memory_;
 };

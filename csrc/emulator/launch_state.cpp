@@ -176,8 +176,8 @@ std::vector<u8> LaunchState::kernarg_bytes() const {
 }
 
 /// hsa_kernel_dispatch_packet_t (HSA Platform System Architecture Specification, "Kernel Dispatch Packet").
-LaunchState::Packet LaunchState::packet() const {
-  Packet bytes{};
+LaunchState::DispatchPacket LaunchState::packet() const {
+  DispatchPacket bytes{};
   put<u16>(bytes, 2, static_cast<u16>(dimensions(dispatch.grid, dispatch.block)));
   for (int axis = 0; axis < 3; ++axis) {
     put<u16>(bytes, 4 + 2 * axis, static_cast<u16>(dispatch.block[axis]));

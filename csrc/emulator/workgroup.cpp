@@ -77,7 +77,7 @@ size_t rows_apart(const LaunchState& launch) { return (launch.registers.vgprs + 
 /// A wave's turn. Hardware runs the waves of a workgroup side by side, and hand-written kernels count on it: they leave
 /// out a barrier where the other waves' loads from LDS, a few instructions back, must be over by then. Of instructions
 /// that access no memory no other wave can tell when they run.
-constexpr Turn kTurn{.accesses = 4, .longest = 64};
+constexpr TurnLength kTurn{.accesses = 4, .longest = 64};
 
 /// Turns of a workgroup's waves in which those of a launch that may be stuck are found to go round in circles.
 constexpr u64 kProbe = 4096;
@@ -89,7 +89,7 @@ constexpr u64 kLook = 2048;
 /// Runs instructions until the wave stops or its turn is over, and returns how many. After a turn that others wait for
 /// the wave is paused.
 template <class Step>
-u64 run_instructions(Wave& wave, Turn turn, Step step) {
+u64 run_instructions(Wave& wave, TurnLength turn, Step step) {
   const Op* op = wave.op;
   u64 left = turn.longest;
   if (turn.accesses == turn.longest) {
@@ -117,7 +117,7 @@ constexpr auto execute = [](Wave& wave, const Op* op) { return op->execute(wave,
 const Op* run_one(Wave& wave, const Op* op) { return wave.runs_singly() ? step(wave, op) : execute(wave, op); }
 
 /// The same, in the fastest way that the wave's MODE and who looks on allow.
-u64 run_in_one_way(Wave& wave, Turn turn, Observer* observer, u8 watched_ops) {
+u64 run_in_one_way(Wave& wave, TurnLength turn, Observer* observer, u8 watched_ops) {
   const auto announced = [=](Wave& w, const Op* op) {
     observer->before(w, op);
     return run_one(w, op);
@@ -279,7 +279,7 @@ void Workgroup::set_work_items(Wave& wave) const {
 }
 
 Workgroup::Progress Workgroup::run(u64 quantum, const Look& look) {
-  const Turn turn = takes_turns_ ? kTurn : Turn{quantum, quantum};
+  const TurnLength turn = takes_turns_ ? kTurn : TurnLength{quantum, quantum};
   ++turns_;
   u64 left = quantum * waves_.size();
   while (left > 0) {
@@ -410,10 +410,10 @@ u32 Workgroup::barrier_state() const {
 }
 
 /// Runs a wave for a turn, in which it may wait for the host. Returns how many instructions.
-u64 Workgroup::run_turn(Wave& wave, Turn turn, const Look& look) {
+u64 Workgroup::run_turn(Wave& wave, TurnLength turn, const Look& look) {
   u64 count = 0, looked_at = 0;
   while (wave.status == Status::Running && count < turn.accesses) {
-    const Turn rest{std::min(turn.accesses - count, kLook), std::min(turn.longest - count, kLook)};
+    const TurnLength rest{std::min(turn.accesses - count, kLook), std::min(turn.longest - count, kLook)};
     count += run_in_one_way(wave, rest, observer_, watched_ops_);
     Hostcalls* const hostcalls = launch_.hostcalls();
     const bool is_answered = hostcalls != nullptr && hostcalls->serve(look);
@@ -429,7 +429,7 @@ u64 Workgroup::run_turn(Wave& wave, Turn turn, const Look& look) {
   return count;
 }
 
-u64 Workgroup::run_wave(Wave& wave, Turn turn, const Look& look) {
+u64 Workgroup::run_wave(Wave& wave, TurnLength turn, const Look& look) {
   wave.status = Status::Running;
   u64 count = 0;
   try {

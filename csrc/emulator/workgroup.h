@@ -35,7 +35,7 @@ struct FreeLines {
 };
 
 /// How many instructions a wave runs before others do.
-struct Turn {
+struct TurnLength {
   u64 accesses = 0;  ///< ... that may access memory, unless one that waits comes before
   u64 longest = 0;   ///< ... with those that follow and access none
 };
@@ -162,8 +162,8 @@ class Workgroup {
   /// The ids within the workgroup, where the processor has them.
   void set_work_items(Wave& wave) const;
   void start_wave(Wave& wave, u32 index);
-  u64 run_wave(Wave& wave, Turn turn, const Look& look);
-  u64 run_turn(Wave& wave, Turn turn, const Look& look);
+  u64 run_wave(Wave& wave, TurnLength turn, const Look& look);
+  u64 run_turn(Wave& wave, TurnLength turn, const Look& look);
   void observe(Observer* observer, SpinProbe* probe);
   void look_at(const Wave& wave, const Look& look);
   bool release_barrier();
