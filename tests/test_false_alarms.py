@@ -331,7 +331,7 @@ extern "C" __global__ void doubled(float* x, float* out, int* flag, int mode) {
 @pytest.mark.needs("clang")
 @pytest.mark.parametrize("target", ["gfx942", "gfx1100", "gfx1201"])
 def test_loads_of_waves_that_store_nothing(target: str) -> None:
-    """They race, but nobody can tell. It is told where the wave stores behind the load, a barrier between them or none."""
+    """They race, but nobody can tell. It is told where the wave stores behind the load, with a barrier or without."""
     kernel = wave_runtime.compile(LEFT_OVER, target=target)["doubled"]
     for mode in range(8):
         x, out = torch.arange(64, dtype=torch.float32), torch.zeros(256)

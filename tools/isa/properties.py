@@ -155,7 +155,7 @@ def _lds_access(base: str) -> Memory:
     if match is None:
         raise ValueError(f"{base}: no rule says what it accesses")
     is_exchange = EXCHANGE.fullmatch(base) is not None
-    return Memory("atomic", 4 if "_pk_" in base else int(match[1]) // 8, addresses, stride, is_exchange)
+    return Memory("atomic", 4 if "_pk_" in base else int(match[1]) // 8, addresses, stride, replaces=is_exchange)
 
 
 def _passes(processor: str, m: int, k: int, element: str, sparse: bool) -> int:

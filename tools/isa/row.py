@@ -1,7 +1,7 @@
 """A row of the table, how the table is written, and how it is read."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Memory:
     bytes: int
     addresses: int = 1
     stride: int = 0
-    replaces: bool = False
+    replaces: bool = field(default=False, kw_only=True)
 
     def __str__(self) -> str:
         two = f", {self.addresses}, {self.stride}" if self.addresses > 1 else ""
@@ -67,7 +67,7 @@ def _detail(text: str) -> Memory | Matrix | None:
         m, n, k, blocks, d, a, b, passes = parts
         return Matrix(int(m), int(n), int(k), int(blocks), d, a, b, int(passes))
     if name == "exchange":
-        return replace(Memory("atomic", *map(int, parts)), replaces=True)
+        return Memory("atomic", *map(int, parts), replaces=True)
     return Memory(name, *map(int, parts)) if name else None
 
 
