@@ -54,6 +54,8 @@ class Findings {
   /// What addresses are named by. Must outlive this.
   explicit Findings(std::span<const TensorLayout> tensors) : tensors_(tensors) {}
 
+  static Witness witness(const Wave& wave);
+
   /// `message` makes the sentence, where it is needed.
   template <class Message>
   void add(const Wave& wave, const Sighting& sighting, const Message& message) {
@@ -79,7 +81,6 @@ class Findings {
     u64 order = 0;
   };
 
-  static Witness witness(const Wave& wave);
   Finding* note(const Witness& witness, const Sighting& sighting);
 
   const std::span<const TensorLayout> tensors_;

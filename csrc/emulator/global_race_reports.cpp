@@ -24,18 +24,19 @@ bool is_of_malloc(const Module& module, u64 pc) {
 
 }  // namespace
 
-void GlobalRaceChecker::report_load(State& reader, const Sighting& sighting, const std::string& message) {
-  if (reader.has_ended) return;
+/// nullptr where no message is needed: it is known, or the wave has ended, and has thrown away what it loaded.
+GlobalRaceChecker::UnusedLoad* GlobalRaceChecker::note_load(State& reader, const Sighting& sighting) {
+  if (reader.has_ended) return nullptr;
   const auto is_same = [&](const UnusedLoad& one) {
     return one.sighting.pc == sighting.pc && one.sighting.earlier_pc == sighting.earlier_pc;
   };
   const auto known = std::ranges::find_if(reader.unused_loads, is_same);
   if (known != reader.unused_loads.end()) {
     ++known->count;
-  } else {
-    const Workgroup& group = *wave_->group;
-    reader.unused_loads.push_back({{group.launch(), group.number(), {group.id(), wave_->index}}, sighting, message, 1});
+    return nullptr;
   }
+  reader.unused_loads.push_back({Findings::witness(*wave_), sighting, "", 1});
+  return &reader.unused_loads.back();
 }
 
 void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAccess& past) {
@@ -60,8 +61,7 @@ void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAcc
                           .earlier_pc = earlier_pc,
                           .earlier = earlier};
   const auto message = [&] {
-    const bool is_stale =
-        is_mate && past.number <= state().mates[(past.wave - 1) % launch.waves].stores && past.is_store;
+    const bool is_stale = is_mate && past.number <= state().mates[earlier.wave].stores && past.is_store;
     // Atomics of both, behind a fence, are most often what was meant.
     const bool is_half_atomic = now.is_store && past.is_store && now.is_atomic != past.is_atomic;
     const std::string missing =
@@ -74,8 +74,11 @@ void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAcc
                 group_text(*wave_, group), past.is_store ? " wrote" : " read", " it: ", missing);
   };
   if (is_mate && !is_by_modifier && now.is_store != past.is_store && !(now.is_store ? past : now).is_atomic) {
-    State& reader = now.is_store ? states_[(past.wave - 1) % launch.waves] : state();
-    if (!now.is_store || past.number > reader.used_loads) return report_load(reader, sighting, message());
+    State& reader = now.is_store ? states_[earlier.wave] : state();
+    if (!now.is_store || past.number > reader.used_loads) {
+      if (UnusedLoad* const load = note_load(reader, sighting)) load->message = message();
+      return;
+    }
   }
   if (!is_by_modifier) return findings_.add(*wave_, sighting, message);
   std::vector<Suspicion>& suspicions = state().suspicions;

@@ -172,7 +172,7 @@ class GlobalRaceChecker : public Observer {
   bool conflicts(const PastAccess& past, const PastAccess& now) const;
   bool is_covered(const PastAccess& past, const PastAccess& now) const;
   void report(u64 address, const PastAccess& now, const PastAccess& past);
-  void report_load(State& reader, const Sighting& sighting, const std::string& message);
+  UnusedLoad* note_load(State& reader, const Sighting& sighting);
   void use_loads(State& own);
   bool has_to_release();
   void release(AddressSpan span);

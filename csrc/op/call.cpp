@@ -70,18 +70,6 @@ std::string shape_text(const at::Tensor& tensor) {
   return text(c10::getDtypeNames(tensor.scalar_type()).first, " ", list_text(tensor.sizes()));
 }
 
-/// The tensor's storage.
-MemoryRange storage_range(const at::Tensor& tensor, bool writable, RangeName name, const char* why_const) {
-  // What torch has not allocated itself, such as a NumPy array over a file, says by a context of its own how it is
-  // freed.
-  const at::DataPtr& data = tensor.storage().data_ptr();
-  return {.bytes = storage_bytes(tensor.unsafeGetTensorImpl()),
-          .writable = writable,
-          .name = std::move(name),
-          .why_const = why_const,
-          .is_allocated = data.get_context() == data.get()};
-}
-
 /// Whether two tensors of different storages have bytes in common, as far as that is easy to say.
 bool storages_overlap(const at::Tensor& written, const at::Tensor& other) {
   const auto is_dense = [](const at::Tensor& tensor) {
@@ -291,9 +279,14 @@ std::string Call::name_of_storage(const Item& item) const {
 MemoryRange Call::memory_of(const Item& item) const {
   bool is_shared = false;
   for (const Item& other : tensors()) is_shared |= !other.is_written && may_overlap(*item.tensor, *other.tensor);
-  MemoryRange range = storage_range(*item.tensor, item.is_written || may_write_all,
-                                    RangeName([this, &item] { return name_of_storage(item); }),
-                                    item.lent_as == nullptr ? kSignatureSaysConst : "it was given as reads=");
+  // What torch has not allocated itself, such as a NumPy array over a file, says by a context of its own how it is
+  // freed.
+  const at::DataPtr& data = item.tensor->storage().data_ptr();
+  MemoryRange range{.bytes = storage_bytes(item.tensor->unsafeGetTensorImpl()),
+                    .writable = item.is_written || may_write_all,
+                    .name = RangeName([this, &item] { return name_of_storage(item); }),
+                    .why_const = item.lent_as == nullptr ? kSignatureSaysConst : "it was given as reads=",
+                    .is_allocated = data.get_context() == data.get()};
   if (is_shared && item.is_written && item.lent_as == nullptr) range.bytes = extent(*item.tensor);
   return range;
 }
