@@ -50,12 +50,12 @@ def test_sources_see_python_in_one_place() -> None:
 
 
 def test_functions_say_what_they_take() -> None:
-    assert str(inspect.signature(_C.image)) == "(data, target=None)"
+    assert str(inspect.signature(_C.code_objects)) == "(data, target=None)"
     assert str(inspect.signature(_C.isa_fields)) == "(processor='gfx942')"
     assert str(inspect.signature(_C.Kernel.launch_raw)) == (
         "(self, /, arguments, *, memory=(), reads=(), device=None, process_memory=False, **keywords)"
     )
-    assert (_C.image.__doc__ or "").startswith("The image for `target`")
+    assert (_C.code_objects.__doc__ or "").startswith("Those in a file")
 
 
 DATA = b"not a code object"
@@ -64,12 +64,12 @@ DATA = b"not a code object"
 @pytest.mark.parametrize(
     ("arguments", "keywords", "error", "text"),
     [
-        ((), {}, TypeError, r"image\(\): the argument 'data' is missing"),
-        ((DATA, None, 1), {}, TypeError, r"image\(\) takes at most 2 positional arguments, given 3"),
-        ((DATA,), {"data": DATA}, TypeError, r"image\(\) got two values for 'data'"),
-        ((DATA,), {"other": 1}, TypeError, r"image\(\) got an unexpected keyword 'other'"),
-        (("text",), {}, TypeError, r"image\(\): data: expected bytes, given str"),
-        ((DATA, 942), {}, TypeError, r"image\(\): target: expected a str, given int"),
+        ((), {}, TypeError, r"code_objects\(\): the argument 'data' is missing"),
+        ((DATA, None, 1), {}, TypeError, r"code_objects\(\) takes at most 2 positional arguments, given 3"),
+        ((DATA,), {"data": DATA}, TypeError, r"code_objects\(\) got two values for 'data'"),
+        ((DATA,), {"other": 1}, TypeError, r"code_objects\(\) got an unexpected keyword 'other'"),
+        (("text",), {}, TypeError, r"code_objects\(\): data: expected bytes, given str"),
+        ((DATA, 942), {}, TypeError, r"code_objects\(\): target: expected a str, given int"),
         ((DATA,), {"target": "gfx0x"}, ValueError, "gfx0x"),
     ],
 )
@@ -77,7 +77,7 @@ def test_wrong_arguments(
     arguments: tuple[object, ...], keywords: dict[str, object], error: type[Exception], text: str
 ) -> None:
     with pytest.raises(error, match=text):
-        _C.image(*arguments, **keywords)  # type: ignore[arg-type]
+        _C.code_objects(*arguments, **keywords)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

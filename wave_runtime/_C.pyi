@@ -90,7 +90,7 @@ class Kernel:
         """Whether the emulator checks each launch against the signature; see ``wave_runtime.load``."""
 
     @property
-    def _images(self) -> list[bytes]: ...
+    def _codes(self) -> list[CodeObject]: ...
     @property
     def _plan(self) -> tuple[str, ...]: ...
     @property
@@ -377,9 +377,15 @@ def launch(
 
 @final
 class CodeObject:
-    """A parsed code object, cubin or PTX."""
+    """A parsed code object, cubin or PTX: of a container the one for ``target``.
 
-    def __new__(cls, data: bytes) -> Self: ...
+    ``data`` is its image, which is what a driver loads.
+    """
+
+    def __new__(cls, data: bytes, target: str | None = None) -> Self: ...
+    def describe(self) -> dict[str, Any]:
+        """Everything that it says of its code."""
+
     @property
     def format(self) -> str: ...
     @property
@@ -527,14 +533,8 @@ def binding_entries(processor: str) -> list[tuple[str, str]]:
 def implemented_instructions(processor: str = ...) -> set[str]: ...
 def emulated_processor(target: str) -> str | None: ...
 def unsupported(processor: str, data: bytes, lanes: int = 0) -> str | None: ...
-def read_code_object(data: bytes, target: str | None = None) -> dict[str, Any]:
-    """Everything that a code object, a cubin, PTX or an entry of a container says of its code for ``target``."""
-
-def image(data: bytes, target: str | None = None) -> bytes:
-    """The image for ``target``, which is what a driver loads."""
-
-def images(data: bytes, target: str | None = None) -> list[bytes]:
-    """The same as a list: of each translation unit the one for ``target``, or all without a target."""
+def code_objects(data: bytes, target: str | None = None) -> list[CodeObject]:
+    """Those in a file: of each translation unit the one for ``target``, or all without a target."""
 
 def parse_signature(text: str) -> list[tuple[str, str, str, bool, bool]]:
     """The parameters of a signature.
@@ -553,8 +553,8 @@ def kernel_text(symbol: str) -> str:
 def line_table(data: bytes) -> tuple[list[str], list[tuple[int, int, int]]]:
     """The source lines of an ELF image's instructions: the paths, and ``(address, line, index of its path)``."""
 
-def image_for(data: bytes, device: str) -> bytes | None:
-    """Of all code in a file the image that runs best on a device with this target, or None."""
+def image_for(data: bytes, device: str) -> CodeObject | None:
+    """Of all code in a file the code object that runs best on a device with this target, or None."""
 
 def occupancy(data: bytes, target: str | None, kernel: str, workgroup_size: int, lds_bytes: int) -> dict[str, Any]:
     """Waves and workgroups of a kernel that fit on a compute unit, and what limits them."""

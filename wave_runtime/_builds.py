@@ -77,7 +77,7 @@ class Recipe:
         symbol = Spellings([kernel["name"] for kernel in kernels], symbols).symbol(name) or name
         signature = {symbol: self.signature} if isinstance(self.signature, str) else {**known, **(self.signature or {})}
         writes = self.writes if self.writes is None or isinstance(self.writes, Mapping) else {symbol: self.writes}
-        codes = [_C.CodeObject(image.data) for image in images]
+        codes = [image.code_object for image in images]
         return Module(codes, signature or None, writes, self.strides, self.strict, symbols)
 
     def compile(self, name: str, target: str, variant: Variant) -> Module:

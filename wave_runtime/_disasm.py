@@ -59,7 +59,7 @@ def text_of(image: Image, kernel: str) -> str | None:
     """A kernel's code as text: of AMD its instructions, of PTX the whole file. None of what cannot be shown: cubins."""
     if image.is_amd:
         return "\n".join(_blocks(image, kernel))
-    return image.data.rstrip(b"\0").decode() if image.parsed["format"] == "PTX" else None
+    return image.data.rstrip(b"\0").decode() if image.code_object.format == "PTX" else None
 
 
 def _blocks(image: Image, kernel: str | None) -> list[str]:

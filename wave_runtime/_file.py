@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from wave_runtime import _C
@@ -19,22 +20,30 @@ class Image:
     """A code object, a cubin or PTX as it lies in a file or in an entry of a container.
 
     Attributes:
-        data: the ELF image, or the text of PTX.
-        parsed: what it says (``_C.read_code_object``).
+        code_object: what a kernel is made of.
     """
 
-    data: bytes
-    parsed: dict[str, Any]
+    code_object: _C.CodeObject
+
+    @cached_property
+    def data(self) -> bytes:
+        """The ELF image, or the text of PTX."""
+        return self.code_object.data
+
+    @cached_property
+    def parsed(self) -> dict[str, Any]:
+        """All that it says, which takes a while where it has many kernels."""
+        return self.code_object.describe()
 
     @property
     def is_amd(self) -> bool:
         """Whether it is a code object of AMD's."""
-        return bool(self.parsed["format"] == _AMD)
+        return self.code_object.format == _AMD
 
     @property
     def processor(self) -> str:
         """The processor whose instructions it has: "gfx942". For a generic target, what the emulator runs it as."""
-        target: str = self.parsed["target"]
+        target = self.code_object.target
         return _C.emulated_processor(target) or target.split(":")[0]
 
     def lanes(self, address: int) -> int:
@@ -61,11 +70,6 @@ class Image:
         raise ValueError(f"{name}: its code at {address:#x} is in no executable segment of the file")
 
 
-def parse_image(data: bytes) -> Image:
-    """A code object, a cubin or PTX, which is in no container."""
-    return Image(data, _C.read_code_object(data))
-
-
 def read(source: Source) -> bytes:
     """The contents of a file, or the bytes that were given."""
     if isinstance(source, (bytes, bytearray, memoryview)):
@@ -78,7 +82,7 @@ def amd_images(images: Sequence[Image], purpose: str) -> list[Image]:
     """Those for AMD GPUs. Raises ValueError, which names the purpose and what there is, where there are none."""
     found = [image for image in images if image.is_amd]
     if not found:
-        kinds = ", ".join(sorted({f"{image.parsed['target']} ({image.parsed['format']})" for image in images}))
+        kinds = ", ".join(sorted({f"{image.code_object.target} ({image.code_object.format})" for image in images}))
         raise ValueError(f"{purpose} is for AMD code objects; this file holds {kinds}")
     return found
 
@@ -93,7 +97,7 @@ def open_images(source: Source, target: str | None, only_amd: str | None = None)
     """
     data = read(source)
     try:
-        images = [parse_image(image) for image in _C.images(data, target)]
+        images = [Image(code) for code in _C.code_objects(data, target)]
         return images if only_amd is None else amd_images(images, only_amd)
     except ValueError as error:
         if isinstance(source, (str, os.PathLike)):

@@ -30,13 +30,13 @@ def describe(source: Source, target: str | None = None) -> dict[str, Any]:
     """
     images = open_images(source, target)
     return {
-        "target": images[0].parsed["target"],
-        "targets": list(dict.fromkeys(image.parsed["target"] for image in images)),
+        "target": images[0].code_object.target,
+        "targets": list(dict.fromkeys(image.code_object.target for image in images)),
         "version": _version(images[0].parsed),
         "images": [
             {
-                "format": image.parsed["format"],
-                "target": image.parsed["target"],
+                "format": image.code_object.format,
+                "target": image.code_object.target,
                 "version": _version(image.parsed),
                 "sha256": image.parsed["sha256"],
                 "size": len(image.data),
@@ -44,7 +44,7 @@ def describe(source: Source, target: str | None = None) -> dict[str, Any]:
             for image in images
         ],
         "kernels": [
-            _describe_kernel(i, kernel) if image.parsed["format"] == _AMD else _describe_nvidia(i, image.parsed, kernel)
+            _describe_kernel(i, kernel) if image.is_amd else _describe_nvidia(i, image.parsed, kernel)
             for i, image in enumerate(images)
             for kernel in image.parsed["kernels"]
         ],

@@ -10,7 +10,7 @@ from typing_extensions import Unpack
 
 from wave_runtime import _C, _torch
 from wave_runtime._export import embed_in_packages, launch_embedded
-from wave_runtime._file import parse_image
+from wave_runtime._file import Image
 from wave_runtime._foreign import tensor_over
 from wave_runtime._inductor import keep_order
 from wave_runtime._torch import constant_result
@@ -256,21 +256,21 @@ def rebuild(images: list[bytes], name: str, signature: str | None, strides: str,
 def reduce(self: _C.Kernel) -> tuple[Any, ...]:
     """What a kernel is pickled and copied as: unpickling registers it again under its handle."""
     signature = self.signature if self._overridden else None
-    return rebuild, (self._images, self.name, signature, self.strides, self.strict)
+    return rebuild, ([code.data for code in self._codes], self.name, signature, self.strides, self.strict)
 
 
 def info(self: _C.Kernel) -> dict[str, Any]:
     """What the binary says of a kernel. See ``_C.pyi``."""
     from wave_runtime import _info  # not needed to launch
 
-    return next(kernel for kernel in _info.describe(self._images[0])["kernels"] if kernel["name"] == self.name)
+    return next(kernel for kernel in _info.describe(self._codes[0].data)["kernels"] if kernel["name"] == self.name)
 
 
 def asm(self: _C.Kernel) -> dict[str, str]:
     """A kernel's code as text, by target. See ``_C.pyi``."""
     from wave_runtime import _disasm
 
-    texts = {image.parsed["target"]: _disasm.text_of(image, self.name) for image in map(parse_image, self._images)}
+    texts = {code.target: _disasm.text_of(Image(code), self.name) for code in self._codes}
     return {target: text for target, text in texts.items() if text is not None}
 
 
@@ -278,8 +278,8 @@ def coverage(self: _C.Kernel) -> dict[str, dict[str, Any]]:
     """What the emulator does not run of a kernel. See ``_C.pyi``."""
     from wave_runtime import _coverage
 
-    images = (image for image in map(parse_image, self._images) if image.is_amd)
-    return {image.parsed["target"]: _coverage.of_image(image, self.name) for image in images}
+    images = (image for image in map(Image, self._codes) if image.is_amd)
+    return {image.code_object.target: _coverage.of_image(image, self.name) for image in images}
 
 
 class Accesses(NamedTuple):

@@ -132,7 +132,7 @@ class Module:
         """
         from wave_runtime import _disasm, _file  # not needed to launch
 
-        images = [_file.parse_image(code.data) for code in self._codes]
+        images = [_file.Image(code) for code in self._codes]
         return _disasm.text_of_all(_file.amd_images(images, "disassembling"), kernel)
 
     def symbol(
@@ -222,7 +222,7 @@ def load(
             (the message says what it has), or the options do not fit its kernels.
         TypeError: an option is of another type.
     """
-    codes = [_C.CodeObject(image.data) for image in open_images(source, target)]
+    codes = [image.code_object for image in open_images(source, target)]
     module = Module(codes, signature, writes, strides, strict)
     module.check(signature, writes)
     return module

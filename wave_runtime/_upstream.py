@@ -42,7 +42,7 @@ def load_binary(path: str | os.PathLike[str], name: str) -> tuple[Any, int]:
     path = os.fspath(path)
     data = _read(path)
     try:
-        codes = [_C.CodeObject(image) for image in _C.images(data)]
+        codes = _C.code_objects(data)
     except ValueError as error:
         raise _error(200, "hipErrorInvalidImage", path, name, error) from error
     module = Module(codes, None, None, "any", False)

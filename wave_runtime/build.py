@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from wave_runtime import _C
 from wave_runtime._compile import compile
 from wave_runtime._file import open_images
 from wave_runtime._files import write_file
@@ -130,7 +129,7 @@ def read(
         FileNotFoundError: the code is not beside the file, because the package was copied without it.
     """
     folder = Path(file).parent
-    codes = [_C.CodeObject(image.data) for name in images for image in open_images(folder / name, None)]
+    codes = [image.code_object for name in images for image in open_images(folder / name, None)]
     return Module(codes, signature, writes, strides, False, names)
 
 

@@ -2,8 +2,8 @@
 
 #include <map>
 #include <set>
+#include <string_view>
 
-#include "base/sha256.h"
 #include "code_object/elf.h"
 #include "code_object/fatbin.h"
 #include "code_object/offload_bundle.h"
@@ -42,12 +42,14 @@ class Selection {
 
   std::vector<Image> take() {
     std::vector<Image> images;
-    std::set<std::string> digests, targets;
+    std::set<std::string> targets;
+    std::set<std::string_view> contents;
     for (auto& [unit, best] : units_) {
       std::set<std::string> of_unit;
       for (Image& image : best.images) {
         of_unit.insert(image.entry_target.id());
-        if (digests.insert(sha256(image.bytes)).second) images.push_back(std::move(image));
+        const std::string_view content(reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size());
+        if (contents.insert(content).second) images.push_back(std::move(image));  // whose bytes stay where they are
       }
       if (target_ && of_unit.size() > 1) {
         throw ValueError(text("several entries run on ", target_->id(), " equally well: say its features", list()));

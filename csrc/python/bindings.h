@@ -5,8 +5,8 @@
 
 namespace wave {
 
-/// read_code_object, image, images, parse_signature, occupancy, normal_target, target_runs_on: looking into files, no
-/// GPU and no torch needed.
+/// CodeObject, code_objects, parse_signature, occupancy, normal_target, target_runs_on: looking into files, no GPU
+/// needed.
 void bind_code_object(py::handle module);
 
 /// isa_rows, decode, disassemble: the instruction tables.

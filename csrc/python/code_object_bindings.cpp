@@ -1,4 +1,4 @@
-// Reading code objects from Python, as plain dictionaries: for `python -m wave_runtime info` and the tests.
+// Reading code objects from Python.
 
 #include <algorithm>
 #include <memory>
@@ -10,6 +10,7 @@
 #include "code_object/signature.h"
 #include "python/bindings.h"
 #include "python/define.h"
+#include "python/devices.h"
 #include "python/gil.h"
 
 namespace wave {
@@ -63,6 +64,26 @@ CodeObjects parse_all(const py::bytes& data, const std::optional<Target>& target
   return CodeObject::parse_all(file, target);
 }
 
+PyObject* new_code_object(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+  return with_python_errors([&] {
+    const char* names[] = {"data", "target", nullptr};
+    PyObject *data = nullptr, *target = Py_None;
+    if (PyArg_ParseTupleAndKeywords(arguments, keywords, "S|O:CodeObject", const_cast<char**>(names), &data, &target) ==
+        0) {
+      py::raise();
+    }
+    const auto wanted = py::from_python<std::optional<Target>>(target, {.what = "CodeObject(): target"});
+    return make_callable_of<ParsedCode>(type, parse(py::bytes(py::borrow(data)), wanted));
+  });
+}
+
+const char* format_of(const ParsedCode& parsed) { return name(parsed.code->format()); }
+const Target& target_of(const ParsedCode& parsed) { return parsed.code->target(); }
+py::bytes data_of(const ParsedCode& parsed) { return py::bytes(parsed.code->bytes().span()); }
+py::tuple names_of(const ParsedCode& parsed) {
+  return py::tuple_of(parsed.code->kernels(), [](const KernelInfo& kernel) { return kernel.metadata.name; });
+}
+
 /// The signature that the binary gives, or None where it lists no arguments.
 std::optional<std::string> signature_text(const KernelMetadata& metadata) {
   const std::optional<Signature> signature = signature_from_metadata(metadata);
@@ -114,20 +135,20 @@ py::dict to_dict(const KernelInfo& kernel, const Target& target) {
   return result;
 }
 
-py::dict read_code_object(const py::bytes& data, const std::optional<Target>& target) {
-  const auto object = parse(data, target);
-  const Target& of_code = object->target();
+py::dict describe(const ParsedCode& parsed) {
+  const CodeObject& code = *parsed.code;
+  const Target& target = code.target();
   const py::list kernels =
-      py::list_of(object->kernels(), [&](const KernelInfo& kernel) { return to_dict(kernel, of_code); });
-  return py::make_dict({{"format", name(object->format())},
-                        {"target", of_code},
-                        WAVE_MEMBERS(of_code, generic_version),
-                        {"version", object->version()},
-                        {"sha256", object->sha256()},
+      py::list_of(code.kernels(), [&](const KernelInfo& kernel) { return to_dict(kernel, target); });
+  return py::make_dict({{"format", name(code.format())},
+                        {"target", target},
+                        WAVE_MEMBERS(target, generic_version),
+                        {"version", code.version()},
+                        {"sha256", code.sha256()},
                         {"kernels", kernels},
-                        {"segments", object->segments()},
-                        {"symbols", object->symbols()},
-                        {"relocations", object->relocations()}});
+                        {"segments", code.segments()},
+                        {"symbols", code.symbols()},
+                        {"relocations", code.relocations()}});
 }
 
 Occupancy occupancy_of(const py::bytes& data, const std::optional<Target>& target, const std::string& kernel,
@@ -164,16 +185,19 @@ std::string text_of_kernel(const std::string& symbol) { return kernel_text(symbo
 }  // namespace
 
 void bind_code_object(py::handle module) {
+  py::add_type<ParsedCode>(module, {.slots = {py::slot(Py_tp_new, new_code_object)},
+                                    .methods = {py::method<describe>("describe", "")},
+                                    .properties = {py::property<format_of>("format"), py::property<target_of>("target"),
+                                                   py::property<names_of>("kernels"), py::property<data_of>("data")},
+                                    .flags = 0});
   py::add_functions(
-      module,
-      {py::function<read_code_object>("read_code_object", "data, target=None"),
-       py::function<parse>("image", "data, target=None"), py::function<parse_all>("images", "data, target=None"),
-       py::function<parse_signature_text>("parse_signature", "text"), py::function<demangle>("demangle", "name"),
-       py::function<text_of_kernel>("kernel_text", "symbol"), py::function<line_table>("line_table", "data"),
-       py::function<image_for>("image_for", "data, device"),
-       py::function<occupancy_of>("occupancy", "data, target, kernel, workgroup_size, lds_bytes"),
-       py::function<normal_target>("normal_target", "id"),
-       py::function<target_runs_on>("target_runs_on", "code, device")});
+      module, {py::function<parse_all>("code_objects", "data, target=None"),
+               py::function<parse_signature_text>("parse_signature", "text"),
+               py::function<demangle>("demangle", "name"), py::function<text_of_kernel>("kernel_text", "symbol"),
+               py::function<line_table>("line_table", "data"), py::function<image_for>("image_for", "data, device"),
+               py::function<occupancy_of>("occupancy", "data, target, kernel, workgroup_size, lds_bytes"),
+               py::function<normal_target>("normal_target", "id"),
+               py::function<target_runs_on>("target_runs_on", "code, device")});
 }
 
 }  // namespace wave

@@ -168,14 +168,6 @@ struct Converter<Target> {
   }
 };
 
-/// Code objects as their images.
-template <>
-struct Converter<std::shared_ptr<const CodeObject>> {
-  static object to(const std::shared_ptr<const CodeObject>& code) {
-    return code == nullptr ? none() : bytes(code->bytes().span());
-  }
-};
-
 template <class T>
 struct Converter<std::vector<T>> {
   static object to(const std::vector<T>& items) { return list_of(items); }

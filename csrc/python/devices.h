@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "launch/kernel.h"
+#include "python/callable_type.h"
 #include "python/convert.h"
 
 namespace wave {
@@ -31,6 +32,12 @@ c10::Device default_device(const CodeObjects& codes);
 
 namespace py {
 
+template <>
+struct Converter<std::shared_ptr<const CodeObject>> {
+  static object to(const std::shared_ptr<const CodeObject>& code) {
+    return code == nullptr ? none() : make_callable<ParsedCode>(code);
+  }
+};
 template <>
 struct Converter<std::optional<c10::Device>> {
   static bool is(handle) { return true; }

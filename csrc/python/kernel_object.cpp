@@ -142,7 +142,7 @@ py::object make_kernel_type(const py::object& call) {
        .properties = {py::property<&Kernel::name>("name"), py::property<signature_of>("signature"),
                       py::property<writes_of>("writes"), py::property<strides_of>("strides"),
                       py::property<&Kernel::strict>("strict"), py::property<&Kernel::overridden>("_overridden"),
-                      py::property<&Kernel::variants>("_images"), py::property<names_of>("_names"),
+                      py::property<&Kernel::variants>("_codes"), py::property<names_of>("_names"),
                       py::property<text_of_kernel>("_text")},
        .members = {{"handle", T_OBJECT_EX, offsetof(KernelState, handle), READONLY, nullptr},
                    {"block", T_OBJECT_EX, offsetof(KernelState, default_block), READONLY, nullptr},

@@ -25,23 +25,6 @@ namespace wave {
 
 namespace {
 
-PyObject* new_code_object(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
-  return with_python_errors([&] {
-    const char* names[] = {"data", nullptr};
-    PyObject* data = nullptr;
-    if (PyArg_ParseTupleAndKeywords(arguments, keywords, "S:CodeObject", const_cast<char**>(names), &data) == 0)
-      py::raise();
-    return make_callable_of<ParsedCode>(type, CodeObject::parse(py::bytes(py::borrow(data)).span(), std::nullopt));
-  });
-}
-
-const char* format_of(const ParsedCode& parsed) { return name(parsed.code->format()); }
-const Target& target_of(const ParsedCode& parsed) { return parsed.code->target(); }
-std::shared_ptr<const CodeObject> data_of(const ParsedCode& parsed) { return parsed.code; }
-py::tuple names_of(const ParsedCode& parsed) {
-  return py::tuple_of(parsed.code->kernels(), [](const KernelInfo& kernel) { return kernel.metadata.name; });
-}
-
 using Writes = std::vector<std::variant<int64_t, std::string>>;
 
 py::object make_kernel(const std::vector<ParsedCode>& variants, const std::string& name,
@@ -115,10 +98,6 @@ py::object make_module() {
   bind_hooks(module);
   bind_recording(module);
   bind_upstream(module);
-  py::add_type<ParsedCode>(module, {.slots = {py::slot(Py_tp_new, new_code_object)},
-                                    .properties = {py::property<format_of>("format"), py::property<target_of>("target"),
-                                                   py::property<names_of>("kernels"), py::property<data_of>("data")},
-                                    .flags = 0});
   py::add_functions(
       module,
       {py::function<make_kernel>("make_kernel", "variants, name, signature, writes, strides, strict"),

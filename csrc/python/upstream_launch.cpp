@@ -357,9 +357,7 @@ py::tuple load_raw(const std::vector<ParsedCode>& variants, const std::string& n
 }
 
 /// The code of a kernel that load_binary() has returned.
-py::list raw_codes(uint64_t function) {
-  return py::list_of(find_raw(function).variants(), [](const auto& code) { return make_callable<ParsedCode>(code); });
-}
+const CodeObjects& raw_codes(uint64_t function) { return find_raw(function).variants(); }
 
 }  // namespace
 

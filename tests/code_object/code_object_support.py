@@ -10,6 +10,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
+from wave_runtime import _C
+
 # The first examples build Hypothesis's tables, and machines that run tests are busy.
 relaxed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -24,6 +26,11 @@ def golden(name: str) -> dict[str, Any]:
 
 def corpus_file(name: str) -> bytes:
     return (CORPUS / name).read_bytes()
+
+
+def images(data: bytes, target: str | None = None) -> list[bytes]:
+    """The images of the code objects in a file."""
+    return [code.data for code in _C.code_objects(data, target)]
 
 
 def damaged_file(name: str) -> bytes:

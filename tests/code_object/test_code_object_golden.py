@@ -33,7 +33,7 @@ def expected_target(truth: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("name", FILES)
 def test_target_and_version(name: str) -> None:
-    truth, parsed = TRUTH[name], _C.read_code_object(corpus_file(name))
+    truth, parsed = TRUTH[name], _C.CodeObject(corpus_file(name)).describe()
     assert parsed["target"] == expected_target(truth)
     assert parsed["version"] == truth["abi_version"] + 2
     assert parsed["generic_version"] == truth["flags"] >> 24
@@ -42,13 +42,13 @@ def test_target_and_version(name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_image_and_hash(name: str) -> None:
     data = corpus_file(name)
-    assert _C.image(data) == data
-    assert _C.read_code_object(data)["sha256"] == hashlib.sha256(data).hexdigest()
+    assert _C.CodeObject(data).data == data
+    assert _C.CodeObject(data).describe()["sha256"] == hashlib.sha256(data).hexdigest()
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_segments(name: str) -> None:
-    parsed = _C.read_code_object(corpus_file(name))["segments"]
+    parsed = _C.CodeObject(corpus_file(name)).describe()["segments"]
     expected = [
         {
             "address": address,
@@ -70,7 +70,7 @@ WITH_SECTIONS = [name for name in FILES if name != "asm_sections_none.co"]  # ll
 def test_symbols(name: str) -> None:
     parsed = {
         (s["name"], s["address"], s["size"], s["is_function"])
-        for s in _C.read_code_object(corpus_file(name))["symbols"]
+        for s in _C.CodeObject(corpus_file(name)).describe()["symbols"]
     }
     assert parsed == {(n, address, size, kind == "Function") for n, address, size, kind in TRUTH[name]["symbols"]}
 
@@ -90,7 +90,7 @@ def test_relocations(name: str) -> None:
         }
         for address, kind, symbol, addend in TRUTH[name]["relocations"]
     ]
-    assert _C.read_code_object(corpus_file(name))["relocations"] == expected
+    assert _C.CodeObject(corpus_file(name)).describe()["relocations"] == expected
 
 
 def expected_argument(argument: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def expected_argument(argument: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("name", [name for name in FILES if TRUTH[name]["metadata"]])
 def test_metadata(name: str) -> None:
     stated = TRUTH[name]["metadata"]["amdhsa.kernels"]
-    parsed = _C.read_code_object(corpus_file(name))["kernels"]
+    parsed = _C.CodeObject(corpus_file(name)).describe()["kernels"]
     assert [kernel["name"] for kernel in parsed] == [kernel[".name"] for kernel in stated]
     for kernel, truth in zip(parsed, stated, strict=True):
         arguments = truth.get(".args")
@@ -175,7 +175,7 @@ def field_of(directive: str) -> str:
 
 @pytest.mark.parametrize("name", WITH_SECTIONS)
 def test_kernel_descriptors(name: str) -> None:
-    kernels = {kernel["name"]: kernel for kernel in _C.read_code_object(corpus_file(name))["kernels"]}
+    kernels = {kernel["name"]: kernel for kernel in _C.CodeObject(corpus_file(name)).describe()["kernels"]}
     assert kernels.keys() == TRUTH[name]["descriptors"].keys()
     for kernel_name, directives in TRUTH[name]["descriptors"].items():
         kernel, descriptor = kernels[kernel_name], kernels[kernel_name]["descriptor"]
@@ -194,7 +194,7 @@ def test_kernel_descriptors(name: str) -> None:
 @pytest.mark.parametrize("name", WITH_SECTIONS)
 def test_entry_and_code_size(name: str) -> None:
     functions = {symbol[0]: symbol for symbol in TRUTH[name]["symbols"]}
-    for kernel in _C.read_code_object(corpus_file(name))["kernels"]:
+    for kernel in _C.CodeObject(corpus_file(name)).describe()["kernels"]:
         _, address, size, _ = functions[kernel["name"]]
         assert (kernel["entry_address"], kernel["code_size"]) == (address, size)
         assert kernel["descriptor_address"] == functions[kernel["symbol"]][1]
@@ -202,8 +202,8 @@ def test_entry_and_code_size(name: str) -> None:
 
 
 def test_without_sections_the_dynamic_segment_serves() -> None:
-    with_sections = _C.read_code_object(corpus_file("asm_relocations.co"))
-    without = _C.read_code_object(corpus_file("asm_sections_none.co"))
+    with_sections = _C.CodeObject(corpus_file("asm_relocations.co")).describe()
+    without = _C.CodeObject(corpus_file("asm_sections_none.co")).describe()
     assert without["kernels"] == with_sections["kernels"]
     assert without["relocations"] == with_sections["relocations"]
     static = {"_DYNAMIC"}  # only in .symtab, which is gone
@@ -214,7 +214,7 @@ def test_without_sections_the_dynamic_segment_serves() -> None:
     ("name", "size", "agprs"), [("asm_metadata_none.co", 64, 0), ("asm_metadata_none_gfx1100.co", 32, None)]
 )
 def test_metadata_from_descriptors(name: str, size: int, agprs: int | None) -> None:
-    for kernel in _C.read_code_object(corpus_file(name))["kernels"]:
+    for kernel in _C.CodeObject(corpus_file(name)).describe()["kernels"]:
         assert kernel["arguments"] is None
         assert kernel["symbol"] == kernel["name"] + ".kd"
         assert (kernel["wavefront_size"], kernel["agpr_count"]) == (size, agprs)

@@ -65,7 +65,7 @@ ACCESSES = {"read_only": "read_only", "write_only": "write_only", "read_write": 
 
 
 def read(metadata: bytes) -> dict[str, Any]:
-    kernels = _C.read_code_object(CodeObject(metadata=metadata).build())["kernels"]
+    kernels = _C.CodeObject(CodeObject(metadata=metadata).build()).describe()["kernels"]
     assert len(kernels) == 1
     return dict(kernels[0])
 
@@ -162,7 +162,7 @@ def test_arguments(stated: list[dict[str, Any]], size: int) -> None:
 def test_sha256(size: int, byte: int) -> None:
     """Whatever follows the ELF belongs to the image: any size, so that every kind of last block is seen."""
     data = CodeObject().build() + bytes([byte]) * size
-    assert _C.read_code_object(data)["sha256"] == hashlib.sha256(data).hexdigest()
+    assert _C.CodeObject(data).describe()["sha256"] == hashlib.sha256(data).hexdigest()
 
 
 @relaxed
@@ -175,7 +175,7 @@ def test_sha256(size: int, byte: int) -> None:
 def test_descriptor_bits(rsrc1: int, rsrc2: int, rsrc3: int, properties: int) -> None:
     """Every bit of gfx942's descriptor is in the place that the usage guide gives."""
     kernel = Kernel(rsrc1=rsrc1, rsrc2=rsrc2, rsrc3=rsrc3, properties=properties, kernarg_size=24)
-    parsed = _C.read_code_object(CodeObject(kernels=[kernel]).build())["kernels"][0]
+    parsed = _C.CodeObject(CodeObject(kernels=[kernel]).build()).describe()["kernels"][0]
     d = parsed["descriptor"]
     assert rsrc1 & 0x07FFFFFF == (
         d["granulated_workitem_vgpr_count"]
@@ -248,7 +248,7 @@ WORDS = {"rsrc1": (1 << 32) - 1, "rsrc2": (1 << 32) - 1, "rsrc3": (1 << 32) - 1,
 def test_descriptor_bits_that_some_processors_have(processor: str, field: str) -> None:
     def read_field(words: dict[str, int]) -> int:
         code = CodeObject(flags=MACHINES[processor], kernels=[Kernel(**words)]).build()  # type: ignore[arg-type]
-        return int(_C.read_code_object(code)["kernels"][0]["descriptor"][field])
+        return int(_C.CodeObject(code).describe()["kernels"][0]["descriptor"][field])
 
     if processor not in SOME_HAVE[field]:
         assert read_field(WORDS) == 0
@@ -262,7 +262,7 @@ def test_descriptor_bits_that_some_processors_have(processor: str, field: str) -
 @pytest.mark.parametrize(("is_wave32", "registers"), [(False, 512), (True, 1024)])
 def test_waves_of_gfx1250_have_up_to_1024_registers(is_wave32: bool, registers: int) -> None:
     kernel = Kernel(rsrc1=63, properties=int(is_wave32) << 10)
-    parsed = _C.read_code_object(CodeObject(flags=0x49, kernels=[kernel]).build())["kernels"][0]
+    parsed = _C.CodeObject(CodeObject(flags=0x49, kernels=[kernel]).build()).describe()["kernels"][0]
     assert parsed["allocated_vgprs"] == registers
 
 
@@ -271,17 +271,17 @@ def test_preload_is_read_where_there_is_one() -> None:
     for flags, expected in ((0x54C, (5, 3)), (0x41, (0, 0))):
         data = bytearray(CodeObject(flags=flags).build())
         struct.pack_into("<H", data, descriptor_at + 58, 5 | 3 << 7)
-        descriptor = _C.read_code_object(bytes(data))["kernels"][0]["descriptor"]
+        descriptor = _C.CodeObject(bytes(data)).describe()["kernels"][0]["descriptor"]
         assert (descriptor["kernarg_preload_length"], descriptor["kernarg_preload_offset"]) == expected
 
 
 def test_kernarg_segment_of_a_descriptor_is_limited() -> None:
     """Where there is no metadata, the size is the descriptor's. A launch allocates as much."""
     limit = 1 << 20
-    info = _C.read_code_object(CodeObject(kernels=[Kernel(kernarg_size=limit)]).build())
+    info = _C.CodeObject(CodeObject(kernels=[Kernel(kernarg_size=limit)]).build()).describe()
     assert info["kernels"][0]["kernarg_segment_size"] == limit
     with pytest.raises(ValueError, match="kernel kernel has a kernarg segment of 4294967295 bytes"):
-        _C.read_code_object(CodeObject(kernels=[Kernel(kernarg_size=0xFFFFFFFF)]).build())
+        _C.CodeObject(CodeObject(kernels=[Kernel(kernarg_size=0xFFFFFFFF)]).build()).describe()
 
 
 PART = """

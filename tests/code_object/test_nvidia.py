@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from code_object_support import corpus_file
+from code_object_support import corpus_file, images
 from corpus_tools.valid import raw_bundle
 
 from wave_runtime import _C
@@ -25,12 +25,17 @@ FATBINS = ["none.fatbin", "lz4.fatbin", "zstd.fatbin"]
 RESERVED_SHARED = 1024  # of each block on sm_90 and later; cuobjdump counts it where a kernel uses shared memory
 
 
+def image_for(data: bytes, device: str) -> bytes | None:
+    code = _C.image_for(data, device)
+    return None if code is None else code.data
+
+
 def nvidia_file(name: str) -> bytes:
     return (FOLDER / name).read_bytes()
 
 
 def kernels_of(data: bytes) -> dict[str, dict[str, Any]]:
-    return {kernel["name"]: kernel for kernel in _C.read_code_object(data)["kernels"]}
+    return {kernel["name"]: kernel for kernel in _C.CodeObject(data).describe()["kernels"]}
 
 
 def layout(kernel: dict[str, Any]) -> list[tuple[int, int, str]]:
@@ -50,7 +55,7 @@ MIXED = [
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_a_cubin_is_what_cuobjdump_says(name: str) -> None:
-    parsed = _C.read_code_object(nvidia_file(name))
+    parsed = _C.CodeObject(nvidia_file(name)).describe()
     golden = GOLDEN[name]
     assert parsed["format"] == "cubin"
     assert parsed["version"] == golden["abi"]
@@ -98,12 +103,12 @@ def test_clusters(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*KERNELS, "kernels.ptx"])
 def test_variables(name: str) -> None:
-    symbols = {s["name"]: s["size"] for s in _C.read_code_object(nvidia_file(name))["symbols"]}
+    symbols = {s["name"]: s["size"] for s in _C.CodeObject(nvidia_file(name)).describe()["symbols"]}
     assert symbols == {"counter": 4, "table": 256}
 
 
 def test_ptx() -> None:
-    parsed = _C.read_code_object(nvidia_file("kernels.ptx"))
+    parsed = _C.CodeObject(nvidia_file("kernels.ptx")).describe()
     assert (parsed["format"], parsed["target"], parsed["version"]) == ("PTX", "sm_80", 80)
     kernels = kernels_of(nvidia_file("kernels.ptx"))
     assert list(kernels) == ["scale", "mixed", "nothing"]
@@ -161,7 +166,7 @@ def test_ptx_that_is_passed_over() -> None:
         .entry k() .maxntid 32, 2 .minnctapersm 2 .pragma "noinline"; .maxnreg 16 .blocksareclusters
         { .param .b32 x; .entry_: bra .entry_; }
     """
-    parsed = _C.read_code_object(ptx(text))
+    parsed = _C.CodeObject(ptx(text)).describe()
     assert [kernel["name"] for kernel in parsed["kernels"]] == ["k"]
     assert parsed["kernels"][0]["max_flat_workgroup_size"] == 64
     assert {s["name"]: s["size"] for s in parsed["symbols"]} == {"pointers": 24, "more": 8, "vectors": 0}
@@ -192,7 +197,7 @@ def test_ptx_that_is_passed_over() -> None:
 )
 def test_malformed_ptx(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        _C.read_code_object(text.encode())
+        _C.CodeObject(text.encode()).describe()
 
 
 def test_ptx_ends_at_a_zero() -> None:
@@ -204,7 +209,7 @@ def test_ptx_ends_at_a_zero() -> None:
 @pytest.mark.parametrize("name", FATBINS)
 def test_a_fat_binary_holds_what_was_put_in(name: str) -> None:
     data = nvidia_file(name)
-    first, second, text = _C.images(data)
+    first, second, text = images(data)
     assert first == nvidia_file("sm_80.cubin")
     assert second[: len(nvidia_file("sm_90a.cubin"))] == nvidia_file("sm_90a.cubin")  # padded where not compressed
     assert kernels_of(text)["in_clusters"]["cluster_size"] == [2, 1, 1]
@@ -213,7 +218,7 @@ def test_a_fat_binary_holds_what_was_put_in(name: str) -> None:
         ValueError,
         match=r"code for several GPUs: say which target; the entries are sm_80 \(cubin\), sm_90 \(PTX\), sm_90a \(cub",
     ):
-        _C.read_code_object(data)
+        _C.CodeObject(data).describe()
 
 
 @pytest.mark.parametrize("name", FATBINS)
@@ -233,37 +238,37 @@ def test_a_fat_binary_holds_what_was_put_in(name: str) -> None:
 def test_the_entry_for_a_device(name: str, device: str, taken: str | None) -> None:
     data = nvidia_file(name)
     if taken is None:
-        assert _C.image_for(data, device) is None
+        assert image_for(data, device) is None
         with pytest.raises(ValueError, match=rf"no entry runs on {device}; the entries are sm_80 \(cubin\)"):
-            _C.images(data, device)
+            images(data, device)
         return
-    (image,) = _C.images(data, device)
-    assert image == _C.image_for(data, device)
-    parsed = _C.read_code_object(data, device)
-    assert parsed == _C.read_code_object(image)
+    (image,) = images(data, device)
+    assert image == image_for(data, device)
+    parsed = _C.CodeObject(data, device).describe()
+    assert parsed == _C.CodeObject(image).describe()
     assert f"{parsed['target']} {parsed['format']}" == taken
 
 
 def test_host_objects() -> None:
-    first, second, text = _C.images(nvidia_file("host.o"))
-    assert [_C.read_code_object(image)["target"] for image in (first, second, text)] == ["sm_80", "sm_90", "sm_90"]
+    first, second, text = images(nvidia_file("host.o"))
+    assert [_C.CodeObject(image).target for image in (first, second, text)] == ["sm_80", "sm_90", "sm_90"]
     for image in (first, second):
         assert kernels_of(image)["vector_add"]["signature"] == "b64, b64, b64, b32"
     assert kernels_of(text)["vector_add"]["arguments"][3]["offset"] == 24
     # The cubins of an object for nvlink cannot be loaded, its PTX can.
-    (only,) = _C.images(nvidia_file("host_relocatable.o"))
-    assert _C.read_code_object(only)["format"] == "PTX"
+    (only,) = images(nvidia_file("host_relocatable.o"))
+    assert _C.CodeObject(only).format == "PTX"
     with pytest.raises(ValueError, match=r"no entry runs on sm_80; the entries are .*sm_80 \(relocatable cubin\)"):
-        _C.images(nvidia_file("host_relocatable.o"), "sm_80")
+        images(nvidia_file("host_relocatable.o"), "sm_80")
 
 
 def test_a_translation_unit_each() -> None:
     """Of each unit the best entry, also where one of them has only PTX for the device."""
     units = nvidia_file("lz4.fatbin") + bytes(40) + nvidia_file("zstd.fatbin")
-    assert len(_C.images(units)) == 3  # the same code in both
-    assert len(_C.images(units, "sm_90")) == 1
+    assert len(images(units)) == 3  # the same code in both
+    assert len(images(units, "sm_90")) == 1
     mixed = fatbin((2, 90, nvidia_file("sm_90.cubin"))) + fatbin((1, 90, nvidia_file("cluster.ptx")))
-    assert [_C.read_code_object(image)["format"] for image in _C.images(mixed, "sm_90")] == ["cubin", "PTX"]
+    assert [_C.CodeObject(image).format for image in images(mixed, "sm_90")] == ["cubin", "PTX"]
 
 
 def fatbin(*entries: tuple[int, int, bytes], flags: int = 0x11) -> bytes:
@@ -279,34 +284,34 @@ def fatbin(*entries: tuple[int, int, bytes], flags: int = 0x11) -> bytes:
 def test_a_wrapper_before_a_fat_binary() -> None:
     wrapper = struct.pack("<IIQQ", 0x466243B1, 1, 0, 0)
     data = wrapper + fatbin((2, 80, nvidia_file("sm_80.cubin")))
-    assert _C.image(data) == nvidia_file("sm_80.cubin")
+    assert _C.CodeObject(data).data == nvidia_file("sm_80.cubin")
     with pytest.raises(ValueError, match="no entry is for a known GPU; it has no entries"):
-        _C.images(wrapper)
+        images(wrapper)
 
 
 def test_the_best_of_several() -> None:
     """The later cubin before the earlier one, and code for one processor or family before code for all."""
     cubins = fatbin((2, 80, nvidia_file("sm_80.cubin")), (2, 90, nvidia_file("sm_90.cubin")))
     both = cubins + fatbin((2, 90, nvidia_file("sm_90a.cubin")), (1, 80, nvidia_file("kernels.ptx")))
-    taken = _C.image_for(both, "sm_90")
+    taken = image_for(both, "sm_90")
     assert taken is not None
     assert taken.startswith(nvidia_file("sm_90a.cubin"))
-    assert _C.image_for(both, "sm_89") == nvidia_file("sm_80.cubin")
-    assert _C.image_for(both, "sm_100") == nvidia_file("kernels.ptx")
+    assert image_for(both, "sm_89") == nvidia_file("sm_80.cubin")
+    assert image_for(both, "sm_100") == nvidia_file("kernels.ptx")
     texts = [ptx(".entry k() {}", target) for target in ("sm_90", "sm_100", "sm_100f", "sm_100a", "sm_103f")]
     several = fatbin(*((1, 100, text) for text in texts))
     for device, best in (("sm_90", 0), ("sm_100", 3), ("sm_103", 4), ("sm_110", 1), ("sm_120", 1)):
-        assert _C.image_for(several, device) == texts[best]
+        assert image_for(several, device) == texts[best]
 
 
 def test_amd_and_nvidia_in_one_choice() -> None:
     entry = "hipv4-amdgcn-amd-amdhsa--"
     codes = [corpus_file("asm_args_pad.co"), corpus_file("clang_v5_gfx90a_xnack_on.co")]
     bundle = raw_bundle([(f"{entry}gfx942", codes[0]), (f"{entry}gfx90a:xnack+", codes[1])])
-    assert _C.images(bundle) == codes
-    assert _C.image_for(bundle, "gfx90a:sramecc+:xnack+") == codes[1]
-    assert _C.image_for(bundle, "gfx90a:xnack-") is None
-    assert _C.image_for(bundle, "sm_90") is None
+    assert images(bundle) == codes
+    assert image_for(bundle, "gfx90a:sramecc+:xnack+") == codes[1]
+    assert image_for(bundle, "gfx90a:xnack-") is None
+    assert image_for(bundle, "sm_90") is None
 
 
 @pytest.mark.parametrize(
@@ -333,10 +338,10 @@ def test_binary_compatibility(code: str, device: str, runs: bool) -> None:
 
 def test_a_single_file_for_another_device() -> None:
     with pytest.raises(ValueError, match=r"^cubin built for sm_90a does not run on sm_80$"):
-        _C.read_code_object(nvidia_file("sm_90a.cubin"), "sm_80")
+        _C.CodeObject(nvidia_file("sm_90a.cubin"), "sm_80").describe()
     with pytest.raises(ValueError, match=r"^PTX built for sm_80 does not run on sm_75$"):
-        _C.read_code_object(nvidia_file("kernels.ptx"), "sm_75")
-    assert _C.read_code_object(nvidia_file("kernels.ptx"), "sm_120")["target"] == "sm_80"
+        _C.CodeObject(nvidia_file("kernels.ptx"), "sm_75").describe()
+    assert _C.CodeObject(nvidia_file("kernels.ptx"), "sm_120").target == "sm_80"
 
 
 @pytest.mark.parametrize(
@@ -356,7 +361,7 @@ def test_a_single_file_for_another_device() -> None:
 )
 def test_malformed_fat_binaries(data: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        _C.images(data)
+        images(data)
 
 
 def test_offsets_in_errors_are_those_of_the_file() -> None:
@@ -364,7 +369,7 @@ def test_offsets_in_errors_are_those_of_the_file() -> None:
     at = data.index(b"\x7fELF") + 4
     data[at] = 1
     with pytest.raises(ValueError, match=f"malformed cubin at offset {at:#x}: not a 64-bit ELF file"):
-        _C.images(bytes(data))
+        images(bytes(data))
 
 
 @pytest.mark.parametrize(
@@ -378,13 +383,13 @@ def test_every_truncated_prefix_is_refused(name: str) -> None:
         if size in is_whole:
             continue
         with pytest.raises(ValueError, match=r"."):
-            _C.images(data[:size])
+            images(data[:size])
 
 
 def _ends_whole(text: bytes) -> bool:
     """Whether nothing but blanks and comments follows the last declaration, or nothing of the next one is there yet."""
     try:
-        _C.read_code_object(text)
+        _C.CodeObject(text).describe()
     except ValueError:
         return False
     rest = re.sub(rb"//[^\n]*|/\*.*?\*/|\s", b"", text)
@@ -394,11 +399,11 @@ def _ends_whole(text: bytes) -> bool:
 def test_a_kernel_that_is_listed_twice() -> None:
     data = nvidia_file("sm_80.cubin").replace(b"\0mixed\0", b"\0scale\0")
     with pytest.raises(ValueError, match=r"kernel scale is listed twice"):
-        _C.read_code_object(data)
+        _C.CodeObject(data).describe()
 
 
 def test_relocatable_cubins() -> None:
     data = bytearray(nvidia_file("sm_80.cubin"))
     data[16] = 1
     with pytest.raises(ValueError, match=r"a relocatable cubin .*link it first"):
-        _C.read_code_object(bytes(data))
+        _C.CodeObject(bytes(data)).describe()

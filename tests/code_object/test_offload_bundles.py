@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from code_object_support import corpus_file
+from code_object_support import corpus_file, images
 from corpus_tools.valid import raw_bundle
 
 from wave_runtime import _C
@@ -32,8 +32,8 @@ PREFIX = "hipv4-amdgcn-amd-amdhsa--"
     ],
 )
 def test_the_image_is_the_file_that_was_put_in(name: str, target: str, inside: str) -> None:
-    assert _C.image(corpus_file(name), target) == corpus_file(inside)
-    assert _C.read_code_object(corpus_file(name), target) == _C.read_code_object(corpus_file(inside))
+    assert _C.CodeObject(corpus_file(name), target).data == corpus_file(inside)
+    assert _C.CodeObject(corpus_file(name), target).describe() == _C.CodeObject(corpus_file(inside)).describe()
 
 
 @pytest.mark.parametrize("name", BUNDLES)
@@ -41,18 +41,18 @@ def test_no_entry_fits(name: str) -> None:
     with pytest.raises(
         ValueError, match=rf"no entry runs on gfx90a:xnack-; the entries are {PREFIX}gfx90a:xnack\+, {PREFIX}gfx942"
     ):
-        _C.read_code_object(corpus_file(name), "gfx90a:xnack-")
+        _C.CodeObject(corpus_file(name), "gfx90a:xnack-").describe()
 
 
 @pytest.mark.parametrize("name", BUNDLES)
 def test_several_gpus_need_a_target(name: str) -> None:
     with pytest.raises(ValueError, match="there is code for several GPUs: say which target; the entries are hipv4-"):
-        _C.read_code_object(corpus_file(name))
+        _C.CodeObject(corpus_file(name)).describe()
 
 
 def test_one_gpu_needs_none() -> None:
-    assert _C.read_code_object(corpus_file("host_object.elf"))["target"] == "gfx1100"
-    assert [k["name"] for k in _C.read_code_object(corpus_file("host_object.elf"))["kernels"]] == ["store_one"]
+    assert _C.CodeObject(corpus_file("host_object.elf")).describe()["target"] == "gfx1100"
+    assert [k["name"] for k in _C.CodeObject(corpus_file("host_object.elf")).describe()["kernels"]] == ["store_one"]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_one_gpu_needs_none() -> None:
     ],
 )
 def test_the_most_specific_entry_is_taken(target: str, taken: str) -> None:
-    assert _C.read_code_object(corpus_file("bundle_choice.hipfb"), target)["target"] == taken
+    assert _C.CodeObject(corpus_file("bundle_choice.hipfb"), target).describe()["target"] == taken
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_forms_of_entries(entry: str) -> None:
     """clang names entries by the triple, whose form has changed."""
     code = corpus_file("asm_target_none.co")
     bundle = raw_bundle([("host-x86_64-unknown-linux-gnu-", b""), (entry, code)])
-    assert _C.image(bundle, "gfx942:xnack-") == _C.image(bundle) == code
+    assert _C.CodeObject(bundle, "gfx942:xnack-").data == _C.CodeObject(bundle).data == code
 
 
 def test_an_entry_whose_triple_contradicts_its_processor_is_for_no_gpu() -> None:
     with pytest.raises(
         ValueError, match=r"no entry is for a known GPU; the entries are hip-amdgpu9\.0a-amd-amdhsa--gfx"
     ):
-        _C.image(raw_bundle([("hip-amdgpu9.0a-amd-amdhsa--gfx942", corpus_file("asm_target_none.co"))]))
+        _C.CodeObject(raw_bundle([("hip-amdgpu9.0a-amd-amdhsa--gfx942", corpus_file("asm_target_none.co"))]))
 
 
 def test_order_does_not_matter() -> None:
@@ -102,13 +102,13 @@ def test_order_does_not_matter() -> None:
         (f"{PREFIX}gfx9-4-generic", corpus_file("asm_v6_gfx9_4_generic.co")),
     ]
     for order in (entries, entries[::-1], entries[1:] + entries[:1]):
-        assert _C.read_code_object(raw_bundle(order), "gfx942:xnack-")["target"] == "gfx942:xnack-"
-        assert _C.read_code_object(raw_bundle(order), "gfx942:xnack+")["target"] == "gfx942"
+        assert _C.CodeObject(raw_bundle(order), "gfx942:xnack-").describe()["target"] == "gfx942:xnack-"
+        assert _C.CodeObject(raw_bundle(order), "gfx942:xnack+").describe()["target"] == "gfx942"
 
 
 def test_equal_entries_count_as_one() -> None:
     code = corpus_file("asm_args_pad.co")
-    assert _C.image(raw_bundle([(f"{PREFIX}gfx942", code), (f"{PREFIX}gfx942", code)])) == code
+    assert _C.CodeObject(raw_bundle([(f"{PREFIX}gfx942", code), (f"{PREFIX}gfx942", code)])).data == code
 
 
 def test_entries_that_suit_equally_well() -> None:
@@ -117,25 +117,25 @@ def test_entries_that_suit_equally_well() -> None:
     with pytest.raises(
         ValueError, match="several entries run on gfx90a equally well: say its features; the entries are"
     ):
-        _C.read_code_object(bundle, "gfx90a")
-    assert _C.image(bundle, "gfx90a:sramecc+:xnack-") == off
+        _C.CodeObject(bundle, "gfx90a").describe()
+    assert _C.CodeObject(bundle, "gfx90a:sramecc+:xnack-").data == off
 
 
 def test_a_code_object_for_each_translation_unit() -> None:
     """A HIP library has them all; one has to be taken."""
     first, second = corpus_file("asm_args_pad.co"), corpus_file("clang_v5_gfx942.co")
     library = raw_bundle([(f"{PREFIX}gfx942", first), (f"{PREFIX}gfx942", second), (f"{PREFIX}gfx942", first)])
-    assert _C.images(library, "gfx942") == _C.images(library) == [first, second]
+    assert images(library, "gfx942") == images(library) == [first, second]
     with pytest.raises(ValueError, match=r"one is wanted; their kernels are \(k\), \(scale, shuffle\)$"):
-        _C.image(library, "gfx942")
-    assert _C.images(corpus_file("host_library.elf"), "gfx942") == [first]  # the same code in both units
-    assert _C.images(second) == [second]
+        _C.CodeObject(library, "gfx942")
+    assert images(corpus_file("host_library.elf"), "gfx942") == [first]  # the same code in both units
+    assert images(second) == [second]
 
 
 def test_code_that_contradicts_its_entry() -> None:
     bundle = raw_bundle([(f"{PREFIX}gfx90a", corpus_file("clang_v5_gfx90a_xnack_on.co"))])
     with pytest.raises(ValueError, match=r"code object built for gfx90a:xnack\+ does not run on gfx90a:xnack-"):
-        _C.read_code_object(bundle, "gfx90a:xnack-")
+        _C.CodeObject(bundle, "gfx90a:xnack-").describe()
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -149,19 +149,19 @@ def test_bytes_that_entries_share(more: int) -> None:
     for name, span in zip(names, spans, strict=True):
         data += struct.pack("<QQQ", *span, len(name)) + name
     if more == 0:
-        assert _C.image(data + code) == code
+        assert _C.CodeObject(data + code).data == code
         return
     with pytest.raises(ValueError, match="bundle entries that overlap too much"):
-        _C.image(data + code)
+        _C.CodeObject(data + code)
 
 
 def test_offsets_in_errors_are_those_of_the_file() -> None:
     """Of a plain bundle: of the bundle. Of a compressed one the message says that it is not."""
     bundle = bytearray(corpus_file("bundle_plain.hipfb"))
-    image_at = bundle.index(_C.image(bytes(bundle), "gfx942"))
+    image_at = bundle.index(_C.CodeObject(bytes(bundle), "gfx942").data)
     bundle[image_at + 4] = 1
     with pytest.raises(ValueError, match=f"malformed code object at offset {image_at + 4:#x}: not a 64-bit ELF file"):
-        _C.read_code_object(bytes(bundle), "gfx942")
+        _C.CodeObject(bytes(bundle), "gfx942").describe()
 
 
 @pytest.mark.parametrize(("name", "target"), [("host_library.elf", "gfx942"), ("host_object.elf", "gfx1100")])
@@ -172,4 +172,4 @@ def test_sections_that_16_bits_cannot_count(name: str, target: str) -> None:
     count, names = struct.unpack_from("<HH", data, 60)
     struct.pack_into("<HH", data, 60, 0, 0xFFFF)
     struct.pack_into("<QI", data, first + 32, count, names)
-    assert _C.images(bytes(data), target) == _C.images(corpus_file(name), target)
+    assert images(bytes(data), target) == images(corpus_file(name), target)

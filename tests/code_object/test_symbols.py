@@ -154,7 +154,7 @@ def code_size(kernel_size: int, *others: int, entry: int = 0x200) -> int:
     code = CodeObject(variables=names).build()
     own = struct.pack("<BBHQQ", 0x12, 3, 1, entry, 4)
     assert code.count(own) == 1
-    info = _C.read_code_object(code.replace(own, struct.pack("<BBHQQ", 0x12, 3, 1, entry, kernel_size)))
+    info = _C.CodeObject(code.replace(own, struct.pack("<BBHQQ", 0x12, 3, 1, entry, kernel_size))).describe()
     assert info["kernels"][0]["entry_address"] == entry
     return int(info["kernels"][0]["code_size"])
 

@@ -190,12 +190,12 @@ def test_flags_of_every_processor(processor: str) -> None:
     flags = PROCESSORS[processor]
     generic = processor.endswith("-generic")
     for abi in (4,) if generic else (2, 3, 4):
-        parsed = _C.read_code_object(CodeObject(flags=flags, abi_version=abi).build())
+        parsed = _C.CodeObject(CodeObject(flags=flags, abi_version=abi).build()).describe()
         assert (parsed["target"], parsed["version"]) == (processor, abi + 2)
         assert parsed["generic_version"] == (1 if generic else 0)
     for feature, on, off in (("sramecc", 0xC00, 0x800), ("xnack", 0x300, 0x200)):
         for bits, sign in ((on, "+"), (off, "-")):
-            fixed = _C.read_code_object(CodeObject(flags=flags & ~on | bits, abi_version=4).build())["target"]
+            fixed = _C.CodeObject(CodeObject(flags=flags & ~on | bits, abi_version=4).build()).describe()["target"]
             has = feature in features_of(processor)  # what a file says of a feature that there is not is ignored
             assert fixed == (f"{processor}:{feature}{sign}" if has else processor)
 
@@ -210,7 +210,7 @@ def test_flags_of_every_processor(processor: str) -> None:
     ],
 )
 def test_flags_of_version_3(flags: int, target: str) -> None:
-    assert _C.read_code_object(CodeObject(flags=flags, abi_version=1).build())["target"] == target
+    assert _C.CodeObject(CodeObject(flags=flags, abi_version=1).build()).describe()["target"] == target
 
 
 @relaxed
@@ -235,7 +235,7 @@ def test_generic_targets(generic: str) -> None:
         COVERED[generic]
     )
     data = CodeObject(flags=PROCESSORS[generic], abi_version=4).build()
-    assert _C.read_code_object(data, COVERED[generic][0])["target"] == generic
+    assert _C.CodeObject(data, COVERED[generic][0]).describe()["target"] == generic
     unversioned = CodeObject(flags=PROCESSORS[generic] & 0xFFFFFF, abi_version=4).build()
     with pytest.raises(ValueError, match=f"code object built for {generic} does not run on {COVERED[generic][0]}"):
-        _C.read_code_object(unversioned, COVERED[generic][0])
+        _C.CodeObject(unversioned, COVERED[generic][0]).describe()

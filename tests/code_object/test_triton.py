@@ -23,7 +23,7 @@ def test_targets(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[48] = 0x2C
     with pytest.raises(ValueError, match=r"amdhsa\.target says amdgpu.*, the ELF header's flags say gfx900"):
-        _C.read_code_object(bytes(data))
+        _C.CodeObject(bytes(data)).describe()
 
 
 def check(module: wave_runtime.Module, block: int) -> None:

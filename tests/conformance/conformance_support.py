@@ -256,7 +256,7 @@ def images(module: wave_runtime.Module) -> list[bytes]:
 
 def loaded_of(module: wave_runtime.Module) -> list[wave_runtime.Loaded]:
     """What is loaded of a module: other tests' graphs keep theirs."""
-    hashes = {wave_runtime._C.read_code_object(code)["sha256"] for code in images(module)}
+    hashes = {wave_runtime._C.CodeObject(code).describe()["sha256"] for code in images(module)}
     return [item for item in wave_runtime.loaded() if item.sha256 in hashes]
 
 

@@ -87,7 +87,7 @@ def test_symbols_there_are_not(driver: Driver, module: wave_runtime.Module) -> N
 def test_a_symbol_keeps_its_module_loaded(driver: Driver) -> None:
     data, _ = driver.fresh_binary()
     module = wave_runtime.load(data, signature=SIGNATURES)
-    sha256 = wave_runtime._C.read_code_object(images(module)[0])["sha256"]
+    sha256 = wave_runtime._C.CodeObject(images(module)[0]).describe()["sha256"]
     view = module.symbol("counter", device=driver.device, dtype=torch.int32)[:]
     del module
     gc.collect()
@@ -138,7 +138,7 @@ def test_garbage_collection_unloads(driver: Driver) -> None:
     module = driver.load_fresh()
     bound = module["take"].bind(driver.zeros(2), 1, 0, grid=1, block=64)
     bound()
-    sha256 = wave_runtime._C.read_code_object(images(module)[0])["sha256"]
+    sha256 = wave_runtime._C.CodeObject(images(module)[0]).describe()["sha256"]
     del module
     gc.collect()
     assert sha256 in {item.sha256 for item in wave_runtime.loaded()}  # by the bound launch

@@ -270,9 +270,9 @@ def test_the_descriptor_says_how_many_lanes(monkeypatch: pytest.MonkeyPatch) -> 
 def with_ignored_bits_set(binary: bytes, target: str) -> bytes:
     """The binary with ones wherever the hardware does not look."""
     ignored = {(row["format"], row["opcode"]): row["ignored"] for row in _C.isa_rows(target)}
-    image, changed = _C.image(binary), bytearray(binary)
+    image, changed = _C.CodeObject(binary).data, bytearray(binary)
     assert image == binary
-    for segment in _C.read_code_object(binary)["segments"]:
+    for segment in _C.CodeObject(binary).describe()["segments"]:
         if segment["executable"]:
             at, size = segment["file_offset"], segment["file_size"] // 4 * 4
             for address, piece, _ in _C.disassemble(target, image[at : at + size]):

@@ -23,7 +23,7 @@ def binary(target: str) -> bytes:
 
 
 def load(image: bytes) -> wave_runtime.Module:
-    target = _C.read_code_object(image)["target"]
+    target = _C.CodeObject(image).target
     return wave_runtime.load(image, signature=test_wave32.signatures(32, target))
 
 
@@ -169,7 +169,7 @@ LOADED = {
 def vector_add_with(target: str, old: bytes, new: bytes) -> wave_runtime.Kernel:
     """Its first `old` becomes `new`."""
     image = binary(target)
-    code = next(kernel for kernel in _C.read_code_object(image)["kernels"] if kernel["name"] == "vector_add")
+    code = next(kernel for kernel in _C.CodeObject(image).describe()["kernels"] if kernel["name"] == "vector_add")
     line = disassemble(image, "vector_add").splitlines()[1]
     first = b"".join(int(word, 16).to_bytes(4, "little") for word in line.split("  ")[2].split())
     begin = image.index(first)

@@ -30,7 +30,7 @@ def blocks(text: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_kernel_is_printed(path: Path) -> None:
-    parsed = _C.read_code_object(path.read_bytes(), None)
+    parsed = _C.CodeObject(path.read_bytes(), None).describe()
     printed = blocks(disassemble(path))
     for kernel in parsed["kernels"]:
         lines = [match for line in printed[kernel["name"]] if (match := LINE.fullmatch(line))]
@@ -62,7 +62,7 @@ def test_branches_name_their_targets(path: Path) -> None:
 
 def test_one_kernel_of_a_file() -> None:
     data = FILES[0].read_bytes()
-    name = _C.read_code_object(data, None)["kernels"][0]["name"]
+    name = _C.CodeObject(data, None).describe()["kernels"][0]["name"]
     assert list(blocks(disassemble(data, kernel=name))) == [name]
     with pytest.raises(ValueError, match=f"no kernel 'nope' in this code object; its kernels: .*{name}"):
         disassemble(data, kernel="nope")

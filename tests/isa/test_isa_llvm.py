@@ -103,8 +103,8 @@ def test_an_unknown_processor_is_an_error() -> None:
 def test_code_objects_read_alike(path: Path) -> None:
     """All code of a code object, word by word."""
     data = path.read_bytes()
-    image: bytes = _C.image(data)
-    code = _C.read_code_object(data)
+    image: bytes = _C.CodeObject(data).data
+    code = _C.CodeObject(data).describe()
     processor = code["target"].partition(":")[0]
     segments = [segment for segment in code["segments"] if segment["executable"]]
     assert segments

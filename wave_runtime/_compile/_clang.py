@@ -128,7 +128,7 @@ def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
     run(unit, [[*command, *unit.options, source, "-o", image]], folder)
     files = _assembly_files(unit, source.parent) if unit.language == "asm" else []
     data = image.read_bytes()
-    return Compiled(data, *of_symbols(_C.read_code_object(data)["kernels"]), files)
+    return Compiled(data, *of_symbols(_C.CodeObject(data).describe()["kernels"]), files)
 
 
 def assembly(unit: Unit, program: Program, folder: Path) -> bytes:
@@ -184,7 +184,7 @@ def _link(unit: Unit, program: Program, folder: Path) -> Compiled:
     link = [program.path, *_target_options(unit), _version_of_code_objects(unit), level, "-flto"]
     run(unit, [[*link, *parts, "-o", image]], folder)
     data = image.read_bytes()
-    types, symbols = of_symbols(_C.read_code_object(data)["kernels"])
+    types, symbols = of_symbols(_C.CodeObject(data).describe()["kernels"])
     files: list[str] = []
     for number, (part, source) in enumerate(zip(unit.sources, sources, strict=True)):
         if part.language == "hip":

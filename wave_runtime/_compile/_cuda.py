@@ -86,4 +86,4 @@ def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
 
 def _compiled(image: bytes, files: list[str]) -> Compiled:
     """The image, with the names and types that the symbols tell of kernels that are not extern "C"."""
-    return Compiled(image, *of_symbols(_C.read_code_object(image)["kernels"]), files)
+    return Compiled(image, *of_symbols(_C.CodeObject(image).describe()["kernels"]), files)

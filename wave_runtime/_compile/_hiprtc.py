@@ -47,4 +47,4 @@ def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
     library = _library()
     assert library is not None
     data = library.compile(unit, [f"--offload-arch={unit.target}", "-std=c++17", "-O3"], _HEADERS)
-    return Compiled(data, *of_symbols(_C.read_code_object(data)["kernels"]))
+    return Compiled(data, *of_symbols(_C.CodeObject(data).describe()["kernels"]))

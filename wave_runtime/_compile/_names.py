@@ -18,7 +18,7 @@ def of_symbols(kernels: Iterable[dict[str, Any]]) -> tuple[dict[str, str], dict[
     """The kernels of a code object whose metadata has no types, as those of compilers have none.
 
     Args:
-        kernels: as ``_C.read_code_object`` gives them.
+        kernels: as ``_C.CodeObject.describe`` gives them.
 
     Returns:
         Signatures by symbol, of those that fit the metadata: an edited kernel may take other arguments than its symbol

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wave_runtime import _C, _disasm
-from wave_runtime._file import Image, parse_image
+from wave_runtime._file import Image
 
 # The fields of Counts, in the order in which the session has them.
 COUNTS = ("count", "lanes", "bytes", "moved", "lds_cycles", "lds_conflict_cycles", "operations")
@@ -178,7 +178,7 @@ def _text_of(texts: dict[str, list[str]], file: str, line: int) -> str:
 
 def described(raw: dict[str, Any]) -> KernelProfile:
     """What the session has of a kernel, with its code as text and the lines that it comes from."""
-    image = parse_image(raw["image"])
+    image = Image(_C.CodeObject(raw["image"]))
     kernel = next(kernel for kernel in image.parsed["kernels"] if kernel["name"] == raw["name"])
     profile = KernelProfile(
         name=raw["name"],

@@ -122,7 +122,7 @@ def _flat(values: Sequence[Any]) -> list[Any]:
 def _loaded(code: Binary | Mapping[str, Binary], **declared: Any) -> Module:
     """The module of a binary, or of several by target."""
     entries: Sequence[tuple[str | None, Binary]] = list(code.items()) if isinstance(code, Mapping) else [(None, code)]
-    codes = [_C.CodeObject(image.data) for target, binary in entries for image in open_images(binary, target)]
+    codes = [image.code_object for target, binary in entries for image in open_images(binary, target)]
     return Module(codes, strides="contiguous", strict=False, **declared)
 
 

@@ -107,9 +107,8 @@ class PortableKernel:
         if not kernels:
             raise errors[0]
         first = kernels[0]
-        images: list[bytes] = [image for found in kernels for image in found._images]
-        codes = [_C.CodeObject(image) for image in dict.fromkeys(images)]
-        return _C.make_kernel(codes, first.name, first.signature, None, first.strides, first.strict)
+        codes = {code.data: code for found in kernels for code in found._codes}
+        return _C.make_kernel(list(codes.values()), first.name, first.signature, None, first.strides, first.strict)
 
     def as_operator(self, name: str, **options: Unpack[Options]) -> _torch.OpOverload:
         """Define an operator of this kernel alone: see :meth:`Kernel.as_operator`."""
