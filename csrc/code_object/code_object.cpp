@@ -132,8 +132,8 @@ void describe_from_descriptor(KernelInfo& kernel, const Target& target) {
   metadata.group_segment_fixed_size = descriptor.group_segment_fixed_size;
   metadata.private_segment_fixed_size = descriptor.private_segment_fixed_size;
   metadata.wavefront_size = descriptor.enable_wavefront_size32 ? 32 : 64;
-  metadata.sgpr_count = descriptor.sgprs(target);
-  metadata.vgpr_count = descriptor.vgprs(target);
+  metadata.sgpr_count = descriptor.sgprs;
+  metadata.vgpr_count = descriptor.vgprs;
   if (processor != nullptr && processor->unified_vgprs) {
     metadata.agpr_count = metadata.vgpr_count - std::min(metadata.vgpr_count, descriptor.accum_offset);
   }

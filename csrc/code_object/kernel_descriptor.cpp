@@ -83,6 +83,20 @@ void read_properties(KernelDescriptor& out, uint32_t word, const DescriptorLayou
 
 uint32_t round_up(uint32_t value, uint32_t granule) { return (value + granule - 1) / granule * granule; }
 
+// GRANULATED_WORKITEM_VGPR_COUNT: counted in 8 on processors with unified VGPRs, else in 4 for waves of 64 and in 8 for
+// waves of 32, twice that on gfx125x, whose waves address 1024 VGPRs.
+uint32_t count_vgprs(const KernelDescriptor& descriptor, const DescriptorLayout& layout) {
+  uint32_t granule = layout.unified_vgprs || descriptor.enable_wavefront_size32 ? 8 : 4;
+  if (layout.is_gfx125) granule *= 2;
+  return (descriptor.granulated_workitem_vgpr_count + 1) * granule;
+}
+
+// GRANULATED_WAVEFRONT_SGPR_COUNT: counted in 8; gfx8 and gfx9 allocate in 16, gfx10 and later always 128.
+uint32_t count_sgprs(const KernelDescriptor& descriptor, const DescriptorLayout& layout) {
+  if (layout.major >= 10) return 128;
+  return round_up((descriptor.granulated_wavefront_sgpr_count + 1) * 8, layout.major >= 8 ? 16 : 8);
+}
+
 }  // namespace
 
 KernelDescriptor KernelDescriptor::parse(const Bytes& bytes, const Target& target) {
@@ -102,23 +116,9 @@ KernelDescriptor KernelDescriptor::parse(const Bytes& bytes, const Target& targe
     out.kernarg_preload_length = bits(preload, 0, 7);
     out.kernarg_preload_offset = bits(preload, 7, 9);
   }
+  out.vgprs = count_vgprs(out, layout);
+  out.sgprs = count_sgprs(out, layout);
   return out;
-}
-
-// GRANULATED_WORKITEM_VGPR_COUNT: counted in 8 on processors with unified VGPRs, else in 4 for waves of 64 and in 8 for
-// waves of 32, twice that on gfx125x, whose waves address 1024 VGPRs.
-uint32_t KernelDescriptor::vgprs(const Target& target) const {
-  const DescriptorLayout layout(target);
-  uint32_t granule = layout.unified_vgprs || enable_wavefront_size32 ? 8 : 4;
-  if (layout.is_gfx125) granule *= 2;
-  return (granulated_workitem_vgpr_count + 1) * granule;
-}
-
-// GRANULATED_WAVEFRONT_SGPR_COUNT: counted in 8; gfx8 and gfx9 allocate in 16, gfx10 and later always 128.
-uint32_t KernelDescriptor::sgprs(const Target& target) const {
-  const DescriptorLayout layout(target);
-  if (layout.major >= 10) return 128;
-  return round_up((granulated_wavefront_sgpr_count + 1) * 8, layout.major >= 8 ? 16 : 8);
 }
 
 }  // namespace wave

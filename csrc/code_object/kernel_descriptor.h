@@ -70,14 +70,13 @@ struct KernelDescriptor {
   uint32_t kernarg_preload_length;  ///< dwords
   uint32_t kernarg_preload_offset;  ///< dwords
 
+  // What the granulated counts say
+  uint32_t vgprs;  ///< allocated to a wave, accumulation VGPRs included
+  uint32_t sgprs;  ///< allocated to a wave, VCC and the other reserved ones included
+
   /// Reads the descriptor at the start of `bytes`. Reserved bits that must be zero are not checked: real files set
   /// some.
   static KernelDescriptor parse(const Bytes& bytes, const Target& target);
-
-  /// VGPRs allocated to a wave, accumulation VGPRs included, as the granulated count says.
-  uint32_t vgprs(const Target& target) const;
-  /// SGPRs allocated to a wave, VCC and the other reserved ones included.
-  uint32_t sgprs(const Target& target) const;
 };
 
 }  // namespace wave

@@ -50,11 +50,11 @@ struct Limit {
   uint64_t workgroups;
 };
 
-Limit smallest(const ProcessorLimits& limits, const Unit& unit, const Target& target,
-               const KernelDescriptor& descriptor, uint64_t waves, uint64_t lds_bytes) {
+Limit smallest(const ProcessorLimits& limits, const Unit& unit, const KernelDescriptor& descriptor, uint64_t waves,
+               uint64_t lds_bytes) {
   const auto fit = [&](uint64_t waves_per_simd) { return waves_per_simd * unit.simds / waves; };
-  const uint64_t vgprs = round_up(descriptor.vgprs(target), unit.vgpr_granularity);
-  const uint64_t sgprs = limits.sgprs == 0 ? 0 : round_up(descriptor.sgprs(target), limits.sgpr_granularity);
+  const uint64_t vgprs = round_up(descriptor.vgprs, unit.vgpr_granularity);
+  const uint64_t sgprs = limits.sgprs == 0 ? 0 : round_up(descriptor.sgprs, limits.sgpr_granularity);
   // A workgroup of one wave takes no barrier.
   const uint64_t slots = waves == 1 ? fit(limits.waves_per_simd) : unit.workgroups;
   // Of equal ones the first is told. LDS before registers: where it leaves room for few waves, compilers give them all.
@@ -72,7 +72,7 @@ Limit smallest(const ProcessorLimits& limits, const Unit& unit, const Target& ta
 
 uint32_t allocated_vgprs(const Target& target, const KernelDescriptor& descriptor) {
   const ProcessorLimits* limits = find_processor_limits(target.processor);
-  const uint32_t asked = descriptor.vgprs(target);
+  const uint32_t asked = descriptor.vgprs;
   if (limits == nullptr) return asked;
   return static_cast<uint32_t>(round_up(asked, unit_for(*limits, descriptor).vgpr_granularity));
 }
@@ -97,7 +97,7 @@ Occupancy occupancy(const ProcessorLimits& limits, const Target& target, const K
   }
   const Unit unit = unit_for(limits, *kernel.descriptor);
   const uint64_t waves = ceil_divide(workgroup_size, unit.wavefront_size);
-  const Limit limit = smallest(limits, unit, target, *kernel.descriptor, waves, lds_bytes);
+  const Limit limit = smallest(limits, unit, *kernel.descriptor, waves, lds_bytes);
   if (limit.workgroups == 0) {
     refuse(text("a workgroup of ", workgroup_size, " work-items (", waves, " waves) does not fit: too many ",
                 limit.resource));

@@ -199,10 +199,7 @@ void append(std::string& id, std::string_view name, Feature feature) {
 }  // namespace
 
 const Processor* find_processor(std::string_view name) {
-  // Each launch asks. Names have one beginning and few lengths, so the last character tells most of them apart.
-  const auto* found = std::ranges::find_if(kProcessors, [&](const Processor& row) {
-    return row.name.size() == name.size() && row.name.back() == name.back() && row.name == name;
-  });
+  const auto* found = std::ranges::find(kProcessors, name, &Processor::name);
   return found == std::end(kProcessors) ? nullptr : found;
 }
 

@@ -40,10 +40,10 @@ u64 product(const std::array<u32, 3>& extents) {
   return __builtin_mul_overflow(u64{extents[0]} * extents[1], u64{extents[2]}, &result) ? ~u64{0} : result;
 }
 
-KernelRegisters registers_of(const KernelDescriptor& descriptor, const Target& target) {
-  const u32 all = descriptor.vgprs(target);
+KernelRegisters registers_of(const KernelDescriptor& descriptor) {
+  const u32 all = descriptor.vgprs;
   const u32 arch = descriptor.accum_offset != 0 ? std::min(descriptor.accum_offset, all) : all;
-  return {arch, all - arch, descriptor.sgprs(target), descriptor.enable_wavefront_size32 ? 32u : 64u};
+  return {arch, all - arch, descriptor.sgprs, descriptor.enable_wavefront_size32 ? 32u : 64u};
 }
 
 u32 scratch_bytes(const KernelMetadata& metadata, const ProcessorTraits& processor) {
@@ -103,7 +103,7 @@ LaunchState::LaunchState(const Dispatch& given)
     : dispatch(given),
       module(*given.module),
       kernel(*given.kernel),
-      registers(registers_of(*kernel.descriptor, module.code().target())),
+      registers(registers_of(*kernel.descriptor)),
       lanes(registers.lanes),
       work_items(given.block[0] * given.block[1] * given.block[2]),
       waves((work_items + lanes - 1) / lanes),

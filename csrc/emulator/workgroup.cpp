@@ -139,18 +139,25 @@ u64 run_in_one_way(Wave& wave, TurnLength turn, Observer* observer, u8 watched_o
   return run_instructions(wave, turn, execute);
 }
 
-/// The work-items' ids within the workgroup, ten bits for each axis; poison in lanes that have none.
-std::vector<LaneRow> packed_work_items(const LaunchState& launch) {
+/// Writes `first` and the numbers that follow it, as vectors, which GCC does not make of a plain loop here.
+void count_up(u32* to, u32 count, u32 first) {
+  typedef u32 Four __attribute__((vector_size(16)));
+  Four next = Four{0, 1, 2, 3} + first;
+  for (; count >= 4; count -= 4, to += 4, next += 4) std::memcpy(to, &next, sizeof(next));
+  for (u32 i = 0; i < count; ++i) to[i] = next[i];
+}
+
+/// Sets `row` and those behind it, one for each wave, to the work-items' ids within the workgroup, ten bits for each
+/// axis; to poison in lanes that have none.
+void number_work_items(const LaunchState& launch, LaneRow* row) {
   const auto& block = launch.dispatch.block;
-  std::vector<LaneRow> rows(launch.waves);
-  poison(rows.data(), rows.size() * kLanes);
-  LaneRow* row = rows.data();
+  poison(row, size_t{launch.waves} * kLanes);
   u32 lane = 0;
   for (u32 z = 0; z < block[2]; ++z) {
     for (u32 y = 0; y < block[1]; ++y) {
       for (u32 x = 0; x < block[0];) {
         const u32 count = std::min(block[0] - x, launch.lanes - lane);
-        for (u32 i = 0; i < count; ++i) row->lane[lane + i] = (x + i) | y << 10 | z << 20;
+        count_up(row->lane + lane, count, x | y << 10 | z << 20);
         x += count;
         lane += count;
         if (lane == launch.lanes) {
@@ -160,7 +167,6 @@ std::vector<LaneRow> packed_work_items(const LaunchState& launch) {
       }
     }
   }
-  return rows;
 }
 
 /// nullptr where there are not two.
@@ -193,7 +199,6 @@ const Op* Wave::jump(u64 address) {
 
 Workgroup::Workgroup(const LaunchState& launch)
     : launch_(launch),
-      work_items_(packed_work_items(launch)),
       waves_(launch.waves),
       takes_turns_(launch.lds_size > 0 && launch.waves > 1),
       has_split_barriers_(isa::features(launch.module.generation()).has_split_barriers),
@@ -205,10 +210,12 @@ Workgroup::Workgroup(const LaunchState& launch)
                                                  : launch.dispatch.observer),
       sums_additions_((usual_observer_ == nullptr || !usual_observer_->watches_memory()) &&
                       launch.grid_sync() == nullptr && launch.hostcalls() == nullptr),
-      registers_(new LaneRow[launch.waves * rows_apart(launch)]),
+      registers_(new LaneRow[launch.waves * (rows_apart(launch) + 1)]),
+      work_items_(&registers_[launch.waves * rows_apart(launch)]),
       lds_(new(std::align_val_t{kHostLine}) u8[launch.lds_size]),
       scratch_(allocate_scratch(launch)) {
   observe(usual_observer_, nullptr);
+  number_work_items(launch, work_items_);
   std::array<u32, 128> constants = inline_constants32();
   for (Wave& wave : waves_) std::copy(constants.begin(), constants.end(), wave.s + 128);
 }

@@ -174,7 +174,6 @@ class Workgroup {
   void prepare_scratch(Wave& wave, AddressSpan span, ScratchAccess access, int lane);
 
   const LaunchState& launch_;
-  std::vector<LaneRow> work_items_;             ///< of each wave: what it finds in v0
   std::array<KnownRegion, 4> known_regions_{};  ///< most kernels have no more: they are looked for first
   u32 oldest_known_ = 0;
   u64 number_ = 0;
@@ -201,6 +200,7 @@ class Workgroup {
   const bool sums_additions_;  ///< where nobody looks on, and no host or grid is waited for
   PendingAdds pending_adds_;
   std::unique_ptr<LaneRow[]> registers_;
+  LaneRow* const work_items_;  ///< behind them: what each wave finds in v0
   /// Begins a cache line of the host, as a row of a tile does that begins at a multiple of its bytes.
   std::unique_ptr<u8[], FreeLines> lds_;
   std::unique_ptr<u8[]> scratch_;

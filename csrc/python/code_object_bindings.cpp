@@ -114,9 +114,9 @@ py::dict default_occupancy(const KernelInfo& kernel, const Target& target) {
 py::dict descriptor_parts(const KernelInfo& kernel, const Target& target) {
   if (!kernel.descriptor) return {};
   return py::make_dict({WAVE_MEMBERS(kernel, descriptor),
-                        {"allocated_vgprs", kernel.descriptor->vgprs(target)},
+                        {"allocated_vgprs", kernel.descriptor->vgprs},
                         {"granted_vgprs", allocated_vgprs(target, *kernel.descriptor)},
-                        {"allocated_sgprs", kernel.descriptor->sgprs(target)},
+                        {"allocated_sgprs", kernel.descriptor->sgprs},
                         {"occupancy", default_occupancy(kernel, target)},
                         WAVE_MEMBERS(kernel, descriptor_address, entry_address)});
 }
