@@ -6,7 +6,9 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +17,9 @@ from support import EXAMPLES, PROBES, ROOT, LoadKernel
 
 import wave_runtime
 from wave_runtime import _compile
+from wave_runtime._cache import Cache, Kept
+from wave_runtime._compile import _clang
+from wave_runtime._compile._unit import Unit
 
 # That the host's compiler knows the host's vector instructions. Inductor compiles four programs else to see, for each
 # folder of what it keeps: seven seconds.
@@ -85,10 +90,23 @@ def _same_numbers() -> None:
         torch.cuda.manual_seed_all(0)
 
 
+@pytest.fixture(scope="session")
+def precompiled_headers(tmp_path_factory: pytest.TempPathFactory) -> Cache:
+    """What clang has made of the headers, for all tests of this run and all processes that run them."""
+    folder = tmp_path_factory.getbasetemp()
+    return Cache((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "precompiled_headers")
+
+
 @pytest.fixture
-def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for what the test compiles, in a process that has compiled nothing."""
-    folder = tmp_path / "cache"
+def empty_cache(tmp_path: Path, precompiled_headers: Cache, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for what the test compiles, in a process that has compiled nothing. Of headers it shares what others
+    have compiled: that is tested in test_precompiled.py."""
+    folder, precompiled = tmp_path / "cache", _clang.precompiled
+
+    def shared(unit: Unit, *command: Any) -> Kept[bytes] | None:
+        return precompiled(replace(unit, store=unit.store and precompiled_headers), *command)
+
+    monkeypatch.setattr(_clang, "precompiled", shared)
     monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(folder))
     monkeypatch.setattr(_compile, "_known", {})
     return folder

@@ -143,12 +143,15 @@ class Cache:
     Whatever is damaged or cannot be read counts as missing. Where the folder cannot be made, nothing is kept, with one
     RuntimeWarning; where a result cannot be written, as on a full disk, it is not kept, with a RuntimeWarning; where
     others can write to the folder, or to one in it, that is not used, with a RuntimeWarning.
+
+    Attributes:
+        usable: whether anything is kept there, and read.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         size_limit()  # a wrong one is an error now, rather than behind a compilation
-        self._usable = _is_trusted(folder)
+        self.usable = _is_trusted(folder)
 
     def get(
         self, request: str, build: Callable[[], tuple[bytes, Sequence[str]]], read: Callable[[bytes], T]
@@ -194,7 +197,7 @@ class Cache:
         return variants
 
     def _find(self, request: str, read: Callable[[bytes], T]) -> Kept[T] | None:
-        if not self._usable:
+        if not self.usable:
             return None
         for variant in reversed(self._variants(request)):
             if not all(file.is_same() for file in variant.files):
@@ -235,7 +238,7 @@ class Cache:
     @contextlib.contextmanager
     def _lock(self, request: str) -> Iterator[bool]:
         """Holds a request's lock, which the system frees when its holder ends. False: there can be none."""
-        file = _locked(self._folder / "locks" / request) if self._usable else None
+        file = _locked(self._folder / "locks" / request) if self.usable else None
         if file is None:
             yield False
             return

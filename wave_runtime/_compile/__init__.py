@@ -270,17 +270,19 @@ def _compiled(unit: Unit, cache: bool) -> Kept[tuple[_C.CodeObject, Compiled]]:
     if cache and found is not None and all(file.is_same() for file in found.dependencies):
         return found
 
+    store = Cache(cache_folder()) if cache else None
+
     def build() -> tuple[bytes, Sequence[str]]:
         with tempfile.TemporaryDirectory() as folder:
-            compiled = toolchain.compile_unit(unit, program, Path(folder))
+            compiled = toolchain.compile_unit(replace(unit, store=store), program, Path(folder))
         return compiled.pack(), compiled.files
 
     def read(data: bytes) -> tuple[_C.CodeObject, Compiled]:
         compiled = Compiled.unpack(data)
         return _C.CodeObject(compiled.image), compiled
 
-    if cache:
-        found = _known[request] = Cache(cache_folder()).get(request, build, read)
+    if store is not None:
+        found = _known[request] = store.get(request, build, read)
         return found
     data, files = build()
     return Kept(read(data), tuple(map(Dependency.of, files)))

@@ -7,13 +7,15 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import wave_emulator
 from wave_runtime import _C
 from wave_runtime._compile._names import of_symbols
+from wave_runtime._compile._precompiled import precompiled, refuse, rule_in
 from wave_runtime._compile._types import signatures
 from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, included, run
 from wave_runtime._fork import start
@@ -88,15 +90,11 @@ def _hip_options(unit: Unit, program: Program) -> list[str]:
         _version_of_code_objects(unit),
         "-std=c++17",
         "-O3",
-        "-include",
-        "hip/hip_runtime.h",
     ]
     if (rocm := rocm_of(program)) is not None:
         return [*options, f"--rocm-path={rocm}"]
     if _HOST_CODE.search(unit.text):
         options.append("-DWAVE_DEVICE_HOST_CODE")
-    if (unit.path or "").endswith(".cu"):
-        options += ["-include", "cuda_runtime.h"]  # as nvcc does
     if "-mwavefrontsize64" in unit.options:
         options.append("-DWAVE_DEVICE_WAVE_SIZE=64")  # since clang 22 no macro tells
     if "-mcode-object-version=4" in unit.options:
@@ -105,20 +103,73 @@ def _hip_options(unit: Unit, program: Program) -> list[str]:
     return [*options, "-isystem", str(_HEADERS), "-isystem", str(_HEADERS / "cuda")]
 
 
+def _headers(unit: Unit) -> list[str]:
+    """What each source begins with."""
+    options = ["-include", "hip/hip_runtime.h"]
+    if (unit.path or "").endswith(".cu"):
+        options += ["-include", "cuda_runtime.h"]  # as nvcc does
+    return options
+
+
 def _target_options(unit: Unit) -> list[str]:
     return ["-target", "amdgcn-amd-amdhsa", f"-mcpu={unit.target}", "-nogpulib"]
 
 
 def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
     """Compile for an AMD GPU. Temporary files lie in the folder. Raises CompileError."""
+    plain = [_Headers(_headers(part), ()) for part in unit.sources]
+    read = [_headers_read(unit, part, program, folder, number) for number, part in enumerate(unit.sources)]
+    if any(read):
+        try:
+            return _compile(unit, program, folder, [one or other for one, other in zip(read, plain, strict=True)])
+        except CompileError:  # whose message is to have the command that anybody can give
+            compiled = _compile(unit, program, folder, plain)
+            for part in unit.sources:
+                refuse(program, _reading(unit, part, program))
+            return compiled
+    return _compile(unit, program, folder, plain)
+
+
+class _Headers(NamedTuple):
+    """What a source begins with.
+
+    Attributes:
+        options: that name it.
+        files: that it was made of, where the compiler does not read them again.
+    """
+
+    options: Sequence[str]
+    files: Sequence[str]
+
+
+def _reading(unit: Unit, part: Unit, program: Program) -> list[str]:
+    """What reads the headers of one source of a unit, but for the output."""
+    linked = ["-fgpu-rdc"] if unit.others else []
+    return [program.path, *_hip_options(part, program), *_headers(part), *linked, *part.options]
+
+
+def _headers_read(unit: Unit, part: Unit, program: Program, folder: Path, number: int) -> _Headers | None:
+    """The headers of one source of a unit, read before; None where they are to be read."""
+    if part.language != "hip" or rocm_of(program) is not None:  # whose headers were not tried
+        return None
+    kept = precompiled(replace(part, store=unit.store), program, _reading(unit, part, program))
+    if kept is None:
+        return None
+    file = folder / f"headers{number}.pch"
+    file.write_bytes(kept.value)
+    words = ("-include-pch", str(file))
+    return _Headers([each for word in words for each in ("-Xclang", word)], [file.path for file in kept.dependencies])
+
+
+def _compile(unit: Unit, program: Program, folder: Path, headers: Sequence[_Headers]) -> Compiled:
     if unit.others:
-        return _link(unit, program, folder)
+        return _link(unit, program, folder, headers)
     source, image = unit.in_folder(folder, _SUFFIXES[unit.language]), folder / "image"
     includes = [f"-I{path}" for path in unit.include_dirs]
     if unit.language == "hip":
-        build, look = _hip_commands(unit, program, source, folder, 0)
+        build, look = _hip_commands(unit, program, source, folder, 0, headers[0])
         run(unit, [[*build, "-fuse-cuid=none", "-o", str(image)], look], folder)
-        return Compiled(image.read_bytes(), *_told_by_hip(source, folder, 0))
+        return Compiled(image.read_bytes(), *_told_by_hip(source, folder, 0, headers[0]))
     command = [program.path, *_target_options(unit)]
     if unit.language == "asm":
         symbols = [f"-Wa,-defsym,{name}={1 if value is None else value}" for name, value in unit.defines]
@@ -136,31 +187,38 @@ def assembly(unit: Unit, program: Program, folder: Path) -> bytes:
     source, text = unit.in_folder(folder, _SUFFIXES[unit.language]), folder / "assembly.s"
     includes = [f"-I{path}" for path in unit.include_dirs]
     if unit.language == "hip":
-        command = [program.path, *_hip_options(unit, program), "-fhip-kernel-arg-name", *unit.definitions(), *includes]
+        options = [*_hip_options(unit, program), *_headers(unit), "-fhip-kernel-arg-name"]
+        command = [program.path, *options, *unit.definitions(), *includes]
     else:
         command = [program.path, *_target_options(unit), *_IR_OPTIONS]
     run(unit, [[*command, *unit.options, "-S", source, "-o", text]], folder)
     return text.read_bytes()
 
 
-def _hip_commands(unit: Unit, program: Program, source: Path, folder: Path, number: int) -> tuple[list[str], list[str]]:
+def _hip_commands(
+    unit: Unit, program: Program, source: Path, folder: Path, number: int, headers: _Headers
+) -> tuple[list[str], list[str]]:
     """What compiles a source, but for the output, and what writes all its debug information, for parameters' types."""
     includes = [f"-I{path}" for path in unit.include_dirs]
-    command = [program.path, *_hip_options(unit, program), *unit.definitions(), *includes, *unit.options, str(source)]
+    command = [program.path, *_hip_options(unit, program), *headers.options, *unit.definitions(), *includes]
+    command += [*unit.options, str(source)]
     # The folder's name must not be in the code, which is kept under its hash.
     lines = ["-gline-tables-only", f"-ffile-prefix-map={folder}/=", "-fdebug-compilation-dir=."]
-    build = [*command, *lines, "-fhip-kernel-arg-name", *_rule_in(folder / f"files{number}.d")]
-    look = ["-g", "-O0", "-w", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm"]
+    build = [*command, *lines, "-fhip-kernel-arg-name", *rule_in(folder / f"files{number}.d")]
+    look = ["-g", "-w", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm"]
     return build, [*command, *look, "-o", str(folder / f"types{number}.ll")]
 
 
-def _told_by_hip(source: Path, folder: Path, number: int) -> tuple[dict[str, str], dict[str, str], list[str]]:
+def _told_by_hip(
+    source: Path, folder: Path, number: int, headers: _Headers
+) -> tuple[dict[str, str], dict[str, str], list[str]]:
     """Signatures, symbols by their names in the source, and files that were included, once the commands have run."""
     types = (folder / f"types{number}.ll").read_text("utf-8", "replace")
-    return *signatures(types), included(folder / f"files{number}.d", source)
+    files = dict.fromkeys([*included(folder / f"files{number}.d", source), *headers.files])
+    return *signatures(types), list(files)
 
 
-def _link(unit: Unit, program: Program, folder: Path) -> Compiled:
+def _link(unit: Unit, program: Program, folder: Path, headers: Sequence[_Headers]) -> Compiled:
     """Compile several sources to LLVM's bitcode, and link that: objects would each bring metadata of their own."""
     commands: list[list[str]] = []
     sources, parts = [], []
@@ -171,7 +229,7 @@ def _link(unit: Unit, program: Program, folder: Path) -> Compiled:
         sources.append(source)
         parts.append(str(folder / f"part{number}.bc"))
         if part.language == "hip":
-            build, look = _hip_commands(part, program, source, folder, number)
+            build, look = _hip_commands(part, program, source, folder, number, headers[number])
             # Each source has a variable of its own that is named after its id, without which names would meet.
             commands += [[*build, "-fgpu-rdc", f"-cuid={number}", "-c", "-emit-llvm", "-o", parts[-1]]]
             commands += [[*look, "-fgpu-rdc"]]
@@ -188,15 +246,9 @@ def _link(unit: Unit, program: Program, folder: Path) -> Compiled:
     files: list[str] = []
     for number, (part, source) in enumerate(zip(unit.sources, sources, strict=True)):
         if part.language == "hip":
-            told_types, told_symbols, told_files = _told_by_hip(source, folder, number)
+            told_types, told_symbols, told_files = _told_by_hip(source, folder, number, headers[number])
             types, symbols, files = {**types, **told_types}, {**symbols, **told_symbols}, [*files, *told_files]
     return Compiled(data, types, symbols, files)
-
-
-def _rule_in(file: Path) -> list[str]:
-    """What -MD -MF FILE stands for, which the driver of clang 22 does not pass on for HIP."""
-    words = ["-sys-header-deps", "-dependency-file", str(file), "-MT", "image"]
-    return [part for word in words for part in ("-Xclang", word)]
 
 
 def _assembly_files(unit: Unit, folder: Path) -> list[str]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from wave_runtime._cache import Cache
 from wave_runtime._fork import start
 
 
@@ -35,6 +36,7 @@ class Unit:
         options, defines, include_dirs: for the compiler; folders are absolute.
         others: further sources, for the same target, that are linked with it.
         verbose: whether commands and all that compilers say go to stderr.
+        store: where a compiler may keep what several sources share; None: nowhere.
     """
 
     text: bytes
@@ -46,6 +48,7 @@ class Unit:
     include_dirs: tuple[str, ...]
     others: tuple[Unit, ...] = ()
     verbose: bool = False
+    store: Cache | None = None
 
     @property
     def name(self) -> str:
@@ -112,9 +115,13 @@ class Compiled:
         raise ValueError("no signatures and symbols")
 
 
+# The text and the others are described on their own; the rest changes nothing in the result.
+_NOT_DESCRIBED = ("text", "others", "verbose", "store")
+
+
 def describe(unit: Unit) -> dict[str, object]:
     """All that the result depends on, as JSON, with hashes of the texts."""
-    plain = {name: value for name, value in asdict(unit).items() if name not in ("text", "others", "verbose")}
+    plain = {name: value for name, value in asdict(unit).items() if name not in _NOT_DESCRIBED}
     text = hashlib.sha256(unit.text).hexdigest()
     return {**plain, "text": text, "others": [describe(other) for other in unit.others]}
 
