@@ -51,7 +51,8 @@ def build_cpp(tmp_path_factory: pytest.TempPathFactory, name: str, sources: list
     """Compile C++ sources, given as patterns from the root, into a program."""
     program = tmp_path_factory.mktemp(name) / name
     files = [path for pattern in sources for path in sorted(ROOT.glob(pattern))]
-    command = ["g++", "-std=c++20", "-g", "-O0", "-Wall", "-Wextra", "-Werror", "-Icsrc", *options]
+    # With lines for the sanitizers' reports: what else debuggers know takes longer to write than the code.
+    command = ["g++", "-std=c++20", "-g1", "-O0", "-Wall", "-Wextra", "-Werror", "-Icsrc", *options]
     if len(files) > 8:  # whose standard headers take a quarter of the time
         texts = [path.read_text() for path in (*files, *(ROOT / "csrc").glob("*/*.h"))]
         counts = Counter(header for text in texts for header in STANDARD_HEADER.findall(text))

@@ -23,7 +23,7 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
     sources = ["tests/cpp/code_object_fuzz.cpp", "tests/cpp/fuzz_replay.cpp", "csrc/code_object/*.cpp"]
     used = ("decompress", "dynamic_library", "error", "fork_safe", "lz4", "sha256")
     sources += [f"csrc/base/{name}.cpp" for name in used]
-    options = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1", "-Og"]  # it runs long
+    options = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Og"]  # it runs long
     program = build_cpp(tmp_path_factory, "replay", sources, *options)
 
     def run(files: list[Path], *, prefixes: int, flips: int) -> None:
@@ -144,14 +144,14 @@ def test_print_format(tmp_path_factory: pytest.TempPathFactory) -> None:
 def test_unwritten_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_unwritten_memory.cpp"]
     sources += [f"csrc/base/{name}.cpp" for name in ("error", "fork_safe", "process_memory", "unwritten_memory")]
-    program = build_cpp(tmp_path_factory, "unwritten_memory", sources, "-fsanitize=address,undefined", "-O1")
+    program = build_cpp(tmp_path_factory, "unwritten_memory", sources, "-fsanitize=address,undefined", "-Og")
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_stream_history(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_stream_history.cpp"]
-    program = build_cpp(tmp_path_factory, "stream_history", sources, "-fsanitize=address,undefined", "-O1")
+    program = build_cpp(tmp_path_factory, "stream_history", sources, "-fsanitize=address,undefined", "-Og")
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
 

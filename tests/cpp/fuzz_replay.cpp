@@ -2,9 +2,10 @@
 //
 //   fuzz_replay [--prefixes N] [--flips N] [--seconds N] FILE-OR-FOLDER...
 //
-// Every file is tried whole, as truncated prefixes (each one of the first N bytes, by default 8 KiB, then in steps) and
-// with N bit flips, the same ones in each run. An input that takes longer than the seconds (5), or that has more memory
-// allocated at a time than its size justifies, ends the program with an error that says which input it was.
+// Every file is tried whole, as truncated prefixes (each one of the first N bytes, by default 8 KiB, then in steps;
+// none where N is 0) and with N bit flips, the same ones in each run. An input that takes longer than the seconds (5),
+// or that has more memory allocated at a time than its size justifies, ends the program with an error that says which
+// input it was.
 
 #include <malloc.h>
 #include <signal.h>
@@ -82,7 +83,8 @@ void replay(const std::filesystem::path& path, const Options& options) {
   const std::vector<uint8_t> whole{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   run(path.string(), whole, options.seconds);
   const size_t step = std::max<size_t>(1, whole.size() / kLaterPrefixes);
-  for (size_t size = 0; size < whole.size(); size += size < options.prefixes ? 1 : step) {
+  for (size_t size = options.prefixes ? 0 : whole.size(); size < whole.size();
+       size += size < options.prefixes ? 1 : step) {
     // A vector of its own, so that a read past the end is seen by the sanitizer.
     const std::vector<uint8_t> prefix(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     run(path.string() + ", first " + std::to_string(size) + " bytes", prefix, options.seconds);
