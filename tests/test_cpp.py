@@ -112,6 +112,12 @@ def test_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_lds_log(tmp_path_factory: pytest.TempPathFactory) -> None:
+    program = build_cpp(tmp_path_factory, "lds_log", ["tests/cpp/test_lds_log.cpp"], *linked())
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_process_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_process_memory.cpp", "csrc/base/process_memory.cpp", "csrc/base/error.cpp"]
     program = build_cpp(tmp_path_factory, "process_memory", sources, "-fsanitize=address,undefined")

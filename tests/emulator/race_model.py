@@ -146,6 +146,21 @@ def small_program(draw: random.Random) -> Program:
     return program
 
 
+def counting_program(draw: random.Random) -> Program:
+    """Of three or four workgroups that count in a dword, the last of which stores there what may be a part of it.
+
+    Whoever counts later knows of some of those before, but need not know of those before these.
+    """
+    groups, place = draw.choice([3, 3, 4]), draw.choice([0, 24, 1012])
+    program: Program = []
+    for group in range(groups):
+        row = Row(ADD if group + 1 < groups else STORE + draw.randrange(3), group)
+        row.begins[draw.randrange(LANES)] = place
+        known = [Row(ACQUIRE, flag=other) for other in range(group) if draw.random() < 0.6]
+        program.append([[*known, row, *[Row(RELEASE, flag=group)] * draw.choice([0, 1, 1, 1])]])
+    return program
+
+
 def crowded_program(draw: random.Random) -> Program:
     """Of three to eight waves, each of which accesses the same eight bytes of LDS once or twice."""
     waves = draw.choice([3, 3, 4, 5, 8])

@@ -9,7 +9,7 @@ import wave_runtime
 
 pytestmark = pytest.mark.needs("clang-22")
 
-SOURCE = """
+SOURCE = r"""
 #define AGENT __HIP_MEMORY_SCOPE_AGENT
 #define GROUP __HIP_MEMORY_SCOPE_WORKGROUP
 
@@ -99,6 +99,75 @@ __global__ void flag_of_lds(unsigned char*, int* rounds, int* out) {
   }
 }
 
+#if __gfx1201__
+#define LOAD "ds_load_b32 %"
+#define STORE "ds_store_b32 %"
+#define WAIT "s_wait_dscnt 0"
+#else
+#define LOAD "ds_read_b32 %"
+#define STORE "ds_write_b32 %"
+#define WAIT "s_waitcnt lgkmcnt(0)"
+#endif
+
+// Behind a loop that waits, and behind its first turn, the wave goes on above both, where it stores.
+__global__ void goes_on_above(unsigned char*, int* rounds, int* out) {
+  using Shared = __attribute__((address_space(3))) int*;
+  __shared__ int data, flag;
+  if (threadIdx.x == 0) flag = data = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    data = 17;
+    __hip_atomic_store(&flag, 1, __ATOMIC_RELEASE, GROUP);
+  }
+  if (threadIdx.x == 64) {
+    int is_set, got, found;
+    asm volatile("s_branch 1f\n"
+                 "0: " LOAD "1, %4\n" WAIT "\n" STORE "4, %1\n s_branch 3f\n"
+                 "1: " LOAD "0, %3\n" WAIT "\n v_readfirstlane_b32 %2, %0\n s_cmp_lg_u32 %2, 0\n s_cbranch_scc1 0b\n"
+                 "2: " LOAD "0, %3\n" WAIT "\n v_readfirstlane_b32 %2, %0\n s_cmp_eq_u32 %2, 0\n s_cbranch_scc1 2b\n"
+                 "s_branch 0b\n"
+                 "3: " WAIT
+                 : "=&v"(is_set), "=&v"(got), "=&s"(found)
+                 : "v"((Shared)&flag), "v"((Shared)&data)
+                 : "scc", "memory");
+    out[0] = got;
+  }
+}
+
+// What is loaded long before a loop that waits is not its first turn, though the same branch passes by both.
+__global__ void looks_long_before(unsigned char*, int* rounds, int* out) {
+  __shared__ int data, flag;
+  if (threadIdx.x == 0) flag = data = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    data = 17;
+    __hip_atomic_store(&flag, 1, __ATOMIC_RELEASE, GROUP);
+  }
+  if (threadIdx.x == 64) {
+    const int early = *(volatile int*)&data;
+    asm volatile(".fill 64, 4, 0xbf800000");  // s_nop 0
+    if (early != 18) {
+      while (__hip_atomic_load(&flag, __ATOMIC_ACQUIRE, GROUP) == 0) {}
+    }
+    out[0] = data;
+  }
+}
+
+// What an atomic has found in one workgroup's LDS orders nothing in another's.
+__global__ void finds_in_one(unsigned char*, int* which, int* out) {
+  __shared__ int data;
+  if (threadIdx.x == 0) data = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) data = 5;
+  if (threadIdx.x == 64) {
+    if (blockIdx.x == *which) {
+      out[blockIdx.x] = __hip_atomic_fetch_add(&data, 1, __ATOMIC_RELAXED, GROUP);
+    } else {
+      out[blockIdx.x] = data;
+    }
+  }
+}
+
 __global__ void grid_barrier(unsigned* counter) {
   if (threadIdx.x == 0) {
     atomicAdd(counter, 1u);
@@ -138,11 +207,32 @@ def test_flags_that_one_store_sets(module: wave_runtime.Module) -> None:
     assert (kinds, out[:5]) == ([], [0, 5, 5, 5, 5])
 
 
-@pytest.mark.parametrize(("name", "result"), [("ticket", 1176), ("ring", 2470), ("flag_of_lds", 17)])
+@pytest.mark.parametrize(
+    ("name", "result"), [("ticket", 1176), ("ring", 2470), ("flag_of_lds", 17), ("goes_on_above", 17)]
+)
 def test_flags_in_lds(module: wave_runtime.Module, name: str, result: int) -> None:
     """Loops that wait may stand below what goes on behind them."""
     kinds, out = found(module, name, 1, 256 if name == "ticket" else 128)
     assert (kinds, out[0]) == ([], result)
+
+
+def test_a_load_long_before_a_loop_is_none_of_it(module: wave_runtime.Module) -> None:
+    assert found(module, "looks_long_before", 1, 128) == (["lds-race"], [17, *[0] * 31])
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_what_an_atomic_finds_is_of_its_workgroup(
+    module: wave_runtime.Module, which: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_DETERMINISTIC", "1")  # on one thread
+    out = torch.zeros(3, dtype=torch.int32)
+    with wave_runtime.sanitize("races") as report:
+        module["finds_in_one"](
+            torch.zeros(1, dtype=torch.uint8), torch.tensor([which], dtype=torch.int32), out, grid=3, block=128
+        )
+    (finding,) = report.findings
+    assert (finding.kind, finding.count) == ("lds-race", 2)
+    assert finding.at.workgroup == (0 if which != 0 else 1, 0, 0)
 
 
 def test_waiting_workgroups_leave_the_others_their_turn(

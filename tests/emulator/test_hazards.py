@@ -157,6 +157,18 @@ def test_what_nobody_uses_is_a_finding_on_request(monkeypatch: pytest.MonkeyPatc
         run(DEAD, state, memory)
 
 
+@pytest.mark.parametrize("behind", [[], mov(20, 9), mov(30, 20)])
+def test_a_register_that_is_read_and_overwritten_is_told_of_once(
+    behind: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever becomes of what was made."""
+    monkeypatch.delenv("WAVE_RUNTIME_CHECK")
+    state, memory = prepared()
+    with wave_runtime.sanitize("waits", dead_registers=True) as report:
+        run(LOAD + mov(20, 20) + waitcnt(vm=0) + behind + END, state, memory)
+    assert [(finding.kind, finding.count) for finding in report.findings] == [("missing-wait", 1)]
+
+
 def test_other_lanes_keep_what_was_made() -> None:
     """An instruction of fewer lanes does not overwrite all of it."""
     state, memory = prepared()

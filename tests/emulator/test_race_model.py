@@ -19,6 +19,7 @@ from race_model import (
     Pair,
     Program,
     Row,
+    counting_program,
     crowded_program,
     lds_program,
     orders,
@@ -126,6 +127,14 @@ def test_single_races_are_those_of_the_model(part: int, monkeypatch: pytest.Monk
     monkeypatch.setenv("WAVE_RUNTIME_DETERMINISTIC", "1")
     seen = check(small_program, range(300 * part, 300 * part + 300))
     assert min(seen.values()) >= 10, seen
+
+
+@pytest.mark.parametrize("part", first_or_long(range(4), 1))
+def test_races_with_counts_are_those_of_the_model(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has counted last does not stand for who has counted before."""
+    monkeypatch.setenv("WAVE_RUNTIME_DETERMINISTIC", "1")
+    seen = check(counting_program, range(60 * part, 60 * part + 60))
+    assert min(seen["global-race"], seen["none"] - 60) >= 10, seen
 
 
 @pytest.mark.parametrize("part", first_or_long(range(4), 1))

@@ -37,6 +37,11 @@ def read(address: int) -> list[int]:
     return ds("ds_read_b32", address)
 
 
+def skip(value: int) -> list[int]:
+    """Whether vector instructions do nothing (VSKIP)."""
+    return encode(BY_NAME["s_setvskip"], SSRC0=128 + value, SSRC1=128)
+
+
 SHIFTED = 22
 SHIFT = encode(BY_NAME["v_lshlrev_b32_e32"], VDST=SHIFTED, SRC0=128 + 16, VSRC1=0)
 BARRIER = encode(BY_NAME["s_barrier"])
@@ -66,6 +71,8 @@ CLEAN: list[tuple[str, list[int]]] = [
     ("a flat store", FLAT_STORE + DONE + BARRIER + read(OTHER)),
     ("a flat load", FLAT_LOAD + DONE + BARRIER + write(OTHER)),
     ("flat and memory", FLAT_STORE + GLOBAL_LOAD + DONE + BARRIER + read(OTHER)),
+    ("a read that is skipped", write(OWN) + skip(1) + read(OTHER) + skip(0)),
+    ("a wait between those that are", write(OWN) + skip(1) + DONE + skip(0) + BARRIER + read(OTHER)),
 ]
 NO_BARRIER = ": s_barrier is missing between them"
 FAULTY: list[tuple[str, list[int], str]] = [

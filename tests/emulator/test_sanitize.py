@@ -169,6 +169,21 @@ def test_who_waits_for_a_part_of_a_dword() -> None:
     assert [finding.kind for finding in report.findings] == ["deadlock"]
 
 
+def test_who_changes_memory_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever of the bytes it is: here the first one of a tensor stays as it is."""
+    monkeypatch.setenv("WAVE_RUNTIME_MAX_INSTRUCTIONS", str(1 << 20))
+    state = machine.State(1)
+    state.exec[0] = [1, 0]
+    memory = torch.zeros(4, dtype=torch.uint8)
+    set_pair(state.v[0, 8:10], memory.data_ptr())
+    loop = machine.encode(BY_NAME["global_atomic_add"], ADDR=8, DATA=20, SADDR=OFF)
+    loop += machine.encode(BY_NAME["s_branch"], SIMM16=(-len(loop) - 1) % 0x10000)
+    for added, reason in ((1 << 8, "WAVE_RUNTIME_MAX_INSTRUCTIONS"), (0, "a deadlock: wave 0 waits for ever")):
+        state.v[0, 20, 0] = added
+        with wave_runtime.sanitize("barriers"), pytest.raises(wave_runtime.KernelFault, match=reason):
+            machine.run(loop, state, memory)
+
+
 def test_without_the_tool_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAVE_RUNTIME_TIME_LIMIT", "0.3")
     with wave_runtime.sanitize("memory"), pytest.raises(wave_runtime.KernelFault, match="WAVE_RUNTIME_TIME_LIMIT"):
