@@ -16,12 +16,29 @@ def launch(code: bytes, block: int = 64) -> None:
     kernel(torch.zeros(1, dtype=torch.uint8), grid=1, block=block)
 
 
-@pytest.mark.parametrize("size", [131057, 2 << 30, (4 << 30) - 1])
-def test_more_scratch_than_there_is(size: int) -> None:
-    code = CodeObject(kernels=[Kernel(private_size=size, kernarg_size=8)]).build()
-    message = f"kernel 'kernel' wants {size} bytes of scratch for each work-item, and gfx942 has 131056: build it with"
+# By a processor's number in the ELF header the scratch of its work-items: what a wave can have (LLVM's GCNSubtarget,
+# getMaxWaveScratchSize) in as many parts as it has lanes.
+SCRATCH = {
+    "gfx90a": (0x3F, 0x7FFC00 // 64),
+    "gfx942": (0x4C, 0x7FFC00 // 64),
+    "gfx950": (0x4F, 0x7FFC00 // 64),
+    "gfx1030": (0x36, 0x7FFC00 // 32),
+    "gfx1100": (0x41, 0x7FFF00 // 32),
+    "gfx1150": (0x43, 0x7FFF00 // 32),
+    "gfx1201": (0x4E, 0x3FFFF00 // 32),
+}
+
+
+@pytest.mark.parametrize("processor", SCRATCH)
+@pytest.mark.parametrize("more", [1, 2 << 30, None])
+def test_more_scratch_than_there_is(processor: str, more: int | None) -> None:
+    number, most = SCRATCH[processor]
+    size = most + more if more else (4 << 30) - 1
+    properties = 0x400 * processor.startswith("gfx1")  # waves of 32 lanes
+    kernel = Kernel(private_size=size, kernarg_size=8, properties=properties)
+    message = f"kernel 'kernel' wants {size} bytes of scratch for each work-item, and {processor} has {most}: build it"
     with pytest.raises(ValueError, match=message):
-        launch(code)
+        launch(CodeObject(flags=number, kernels=[kernel]).build())
 
 
 @pytest.mark.parametrize("size", [256, 252])

@@ -7,11 +7,13 @@ import pytest
 import torch
 from machine import State, encode, run
 from memory_support import BY_NAME
-from support import LoadKernel
+from support import PROBES, LoadKernel
 
 import wave_runtime
+from wave_runtime import _C
 
 FIRST_POINTER = "*i32, i64, i32, i32"
+POISON = 0xFFF7FFF7 - (1 << 32)  # as a signed number
 
 
 def test_ids(probe: LoadKernel) -> None:
@@ -28,6 +30,20 @@ def test_preloaded_arguments_and_dispatch_packet(probe: LoadKernel) -> None:
     out = torch.zeros(4, dtype=torch.int32)
     probe("preloaded", FIRST_POINTER)(out, 0, 77, 88, grid=1, block=(16, 2))
     assert out.tolist() == [77, 88, 0, 16 | 2 << 16]
+
+
+def test_registers_behind_preloaded_arguments_are_nobodys() -> None:
+    """Where not even the workgroup's number follows: the poison tells that nothing has set them."""
+    image = bytearray((PROBES / "probes.hsaco").read_bytes())
+    (kernel,) = (one for one in _C.read_code_object(bytes(image))["kernels"] if one["name"] == "preloaded")
+    resources = kernel["descriptor_address"] + 52
+    assert image[resources] & 0x80, "ENABLE_SGPR_WORKGROUP_ID_X"
+    image[resources] ^= 0x80
+    out = torch.zeros(4, dtype=torch.int32)
+    wave_runtime.load(bytes(image), signature={"preloaded": FIRST_POINTER})["preloaded"](
+        out, 0, 77, 88, grid=1, block=16
+    )
+    assert out.tolist()[:3] == [77, 88, POISON]
 
 
 def test_accumulation_registers(probe: LoadKernel) -> None:

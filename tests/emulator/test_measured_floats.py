@@ -61,6 +61,32 @@ def same(found: int, wanted: int) -> bool:
     return found == wanted or (is_nan(found) and is_nan(wanted))
 
 
+def bf16(value: float) -> int:
+    return f32(value) >> 16
+
+
+def f16(value: float) -> int:
+    return int(struct.unpack("<H", struct.pack("<e", value))[0])
+
+
+@pytest.mark.parametrize("below", range(24, 30))
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1150", "gfx1201"])
+def test_sums_of_products_are_cut_off_26_places_below_their_first(target: str, below: int) -> None:
+    """csrc/emulator/rdna_sums.h says whose rule that is. Half of a last place of C is rounded up by what is more."""
+    x, y = 2.0**-12 + 2.0 ** (12 - below) * (below > 24), 2.0**-12
+    wanted = f32(1 + 2.0**-23 if 24 < below <= 26 else 1)
+    for kind, code in (("f16", f16), ("bf16", bf16)):
+        assert run(target, f"v_dot2_f32_{kind}", [code(x), code(y), f32(1)], OP_SEL_HI=3).registers[0] == wanted
+
+
+@pytest.mark.parametrize("below", range(150, 155))
+def test_sums_of_small_products_are_cut_off_26_places_below_normal_numbers(below: int) -> None:
+    """By RDNA4, which makes denormals of f32: half of the least one is rounded up by what is more."""
+    x, y = 2.0**-75 + 2.0 ** (75 - below) * (below > 150), 2.0**-75
+    found = run("gfx1201", "v_dot2_f32_bf16", [bf16(x), bf16(y), 0], OP_SEL_HI=3).registers[0]
+    assert found == (1 if 150 < below <= 152 else 0)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("denominator", "numerator", "scaled_denominator", "scaled_numerator", "vcc"),

@@ -50,6 +50,34 @@ def test_every_row_is_there(processor: str) -> None:
     assert {row["mnemonic"] for row in rows(processor)} - seen == set()
 
 
+DEPENDENCIES = {  # of S_WAITCNT_DEPCTR, as they are named: the first bit, and how many
+    "hold_cnt": (7, 1),
+    "sa_sdst": (0, 1),
+    "va_vdst": (12, 4),
+    "va_sdst": (9, 3),
+    "va_ssrc": (8, 1),
+    "va_vcc": (1, 1),
+    "vm_vsrc": (2, 3),
+}
+
+
+@pytest.mark.parametrize("processor", ["gfx1030", "gfx1100", "gfx1201"])
+def test_dependencies_that_are_waited_for_are_named(processor: str) -> None:
+    """Where one of them is, all others being at their most, and where one is not."""
+    (wait,) = (row for row in rows(processor) if row["mnemonic"] in ("s_waitcnt_depctr", "s_wait_alu"))
+    most = {name: (1 << bits) - 1 << first for name, (first, bits) in DEPENDENCIES.items()}
+
+    def named(simm16: int) -> str:
+        mnemonic, _, names = text(int(wait["match"]) | simm16, processor=processor).partition(" ")
+        assert mnemonic == wait["mnemonic"]
+        return names
+
+    for name in DEPENDENCIES:
+        others = [other for other in DEPENDENCIES if other != name]
+        assert named(sum(most[other] for other in others)) == f"depctr_{name}(0)"
+        assert named(most[name]) == " ".join(f"depctr_{other}(0)" for other in others)
+
+
 @pytest.mark.parametrize(
     ("processor", "format_"), [(each, format_) for each in PROCESSORS for format_ in sorted(fields(generation(each)))]
 )
