@@ -129,6 +129,38 @@ def test_launches_can_wait_for_their_end(wait: str, errors: str) -> None:
     assert subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == errors
 
 
+def test_who_waits_for_the_end_of_an_operation_keeps_no_other_thread_waiting() -> None:
+    """Here one thread's operation ends by that of the other, on another stream."""
+    code = f"""
+import ctypes, os, threading
+hip = ctypes.CDLL({str(LIBRARY)!r})
+first, second, value, results = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), []
+for stream in (first, second):
+    assert hip.hipStreamCreateWithFlags(ctypes.byref(stream), 1) == 0
+assert hip.hipHostMalloc(ctypes.byref(value), ctypes.c_size_t(4), 0) == 0
+ctypes.c_uint32.from_address(value.value).value = 0
+
+def wait():
+    results.append(hip.hipStreamWaitValue32(first, value, 1, 1, ctypes.c_uint32(0xFFFFFFFF)))
+
+def write():
+    while hip.hipStreamQuery(first) == 0:
+        pass
+    results.append(hip.hipStreamWriteValue32(second, value, 1, 0))
+
+threads = [threading.Thread(target=target, daemon=True) for target in (wait, write)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join(20)
+print(results, flush=True)
+os._exit(0)  # whoever still waits
+"""
+    environment = {**os.environ, "WAVE_RUNTIME_SYNC": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "[0, 0]\n", done.stderr
+
+
 def test_launches_wait_within_emulate() -> None:
     """torch's tensors are the CPU's there, and torch.cuda.synchronize() waits for no stream of the library."""
     done = warm_python.run("-m", "wave_runtime", "emulate", "--", sys.executable, "-c", LAUNCH_OF_A_FAULT)

@@ -218,6 +218,26 @@ print(link("Destroy", state))
     assert done.stdout == f"[0.0, 3.0, 6.0, 9.0]\n{3 if library == 'hiprtc' else 1}\n", done.stderr
 
 
+@pytest.mark.parametrize("library", ["hiprtc", "hip"])
+def test_options_of_the_linker_are_as_many_as_are_said(tmp_path: Path, library: str) -> None:
+    """None where their number is not given. A number without them is refused."""
+    code = f"sys.argv[1:] = {[] if library == 'hiprtc' else [library]}\n" + LINKING
+    code += """
+words = (ctypes.c_char_p * 1)(b"-no-such-option")
+def options(values, *kinds):
+    kinds, values = (ctypes.c_int * len(kinds))(*kinds), (ctypes.c_void_p * len(kinds))(*values)
+    return link("Create", len(kinds), kinds, values, ctypes.byref(state))
+assert link("Create", 0, None, None, ctypes.byref(state)) == 0
+assert add(user) == add(helper) == complete() == 0
+assert options([ctypes.addressof(words)], 10000) == 0
+assert add(user) == add(helper) == complete() == 0
+assert options([ctypes.addressof(words), 1], 10000, 10001) == 0
+assert add(user) == add(helper) == 0
+print(complete() != 0, options([1], 10001), link("Create", 1, None, None, ctypes.byref(state)))
+"""
+    assert run(tmp_path, code).stdout == f"True {'5 3' if library == 'hiprtc' else '1 1'}\n"
+
+
 def test_what_is_missing_while_linking_is_named(tmp_path: Path) -> None:
     done = run(tmp_path, LINKING + "begin(); print(complete()); assert add(user) == 0; print(complete())")
     assert done.stdout == "100\n100\n"

@@ -78,6 +78,11 @@ extern "C" __global__ void stack_pop(long* top, long* values) {
 extern "C" __global__ void give_up(long* size) { *size = (long)malloc(*size); }
 extern "C" __global__ void free_at(long* address) { free((void*)*address); }
 
+extern "C" __global__ void say(const long* words) {
+  words += threadIdx.x * 4;
+  wave_device::hostcall(2, words[0], words[1], words[2], words[3], 0, 0, 0, 0);
+}
+
 extern "C" __global__ void request(const long* words) {
   wave_device::hostcall(words[0], words[1], words[2], 0, 0, 0, 0, 0, 0);
 }
@@ -306,6 +311,16 @@ for size, kept in ((64, 0), (1 << 40, -1)):
 def test_requests_that_are_refused(words: tuple[int, int, int], message: str) -> None:
     with pytest.raises(wave_runtime.KernelFault, match=message):
         kernels()["request"](torch.tensor(words), grid=1, block=1)
+
+
+def test_what_was_printed_before_a_refusal_is_not_lost(capfd: pytest.CaptureFixture[str]) -> None:
+    """Of the lanes of one request: the first one's message is whole, the second one's never began."""
+    begins_and_ends, of_three_words, to_stdout = 3, 3 << 5, 0
+    text = [int.from_bytes(b"before\n\0", "little"), 0]
+    words = torch.tensor([[begins_and_ends | of_three_words, to_stdout, *text], [12345 << 8, 0, 0, 0]])
+    with pytest.raises(wave_runtime.KernelFault, match="printf's message 12345, which never began"):
+        kernels()["say"](words, grid=1, block=2)
+    assert printed(capfd) == "before\n"
 
 
 BUFFERED = r"""
