@@ -35,7 +35,7 @@ def test_preloaded_arguments_and_dispatch_packet(probe: LoadKernel) -> None:
 def test_registers_behind_preloaded_arguments_are_nobodys() -> None:
     """Where not even the workgroup's number follows: the poison tells that nothing has set them."""
     image = bytearray((PROBES / "probes.hsaco").read_bytes())
-    (kernel,) = (one for one in _C.read_code_object(bytes(image))["kernels"] if one["name"] == "preloaded")
+    (kernel,) = (one for one in _C.CodeObject(bytes(image)).describe()["kernels"] if one["name"] == "preloaded")
     resources = kernel["descriptor_address"] + 52
     assert image[resources] & 0x80, "ENABLE_SGPR_WORKGROUP_ID_X"
     image[resources] ^= 0x80
