@@ -7,6 +7,7 @@ import torch
 from machine import encode, with_words
 from memory_support import BY_NAME
 from support import EXAMPLES, PROBES
+from test_indexing import setvskip
 from waits import waitcnt, without
 
 import wave_runtime
@@ -35,11 +36,6 @@ def write(address: int, data: int = 0) -> list[int]:
 
 def read(address: int) -> list[int]:
     return ds("ds_read_b32", address)
-
-
-def skip(value: int) -> list[int]:
-    """Whether vector instructions do nothing (VSKIP)."""
-    return encode(BY_NAME["s_setvskip"], SSRC0=128 + value, SSRC1=128)
 
 
 SHIFTED = 22
@@ -71,8 +67,8 @@ CLEAN: list[tuple[str, list[int]]] = [
     ("a flat store", FLAT_STORE + DONE + BARRIER + read(OTHER)),
     ("a flat load", FLAT_LOAD + DONE + BARRIER + write(OTHER)),
     ("flat and memory", FLAT_STORE + GLOBAL_LOAD + DONE + BARRIER + read(OTHER)),
-    ("a read that is skipped", write(OWN) + skip(1) + read(OTHER) + skip(0)),
-    ("a wait between those that are", write(OWN) + skip(1) + DONE + skip(0) + BARRIER + read(OTHER)),
+    ("a read that is skipped", write(OWN) + setvskip(1) + read(OTHER) + setvskip(0)),
+    ("a wait between those that are", write(OWN) + setvskip(1) + DONE + setvskip(0) + BARRIER + read(OTHER)),
 ]
 NO_BARRIER = ": s_barrier is missing between them"
 FAULTY: list[tuple[str, list[int], str]] = [
