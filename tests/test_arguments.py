@@ -358,3 +358,20 @@ def test_a_number_whose_tensor_requires_grad_raises() -> None:
         c.zero_()
         way()
         assert c.tolist() == [2.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("rest", "scalars", "dwords"),
+    [
+        ("i32, bytes[8]", (1, struct.pack("<2i", 2, 3)), (2, 3)),
+        ("i32, bytes[12]", (1, struct.pack("<3i", 2, 3, 4)), (3, 4)),
+        ("i8, bytes[3], i32, i32, i32", (1, b"abc", 2, 3, 4), (3, 4)),
+    ],
+)
+def test_bytes_are_aligned_by_their_size(
+    probe: LoadKernel, rest: str, scalars: tuple[object, ...], dwords: tuple[int, int]
+) -> None:
+    """Where the file does not say where arguments lie: the kernel stores their fifth dword and the sixth one."""
+    out = torch.zeros(4, dtype=torch.int32)
+    probe("preloaded", f"*i32, {rest}")(out, *scalars, grid=1, block=16)
+    assert tuple(out.tolist()[:2]) == dwords

@@ -12,6 +12,7 @@ import warm_python
 from support import EXAMPLES, LoadKernel
 
 import wave_runtime
+from wave_runtime import _C
 
 FIRST_POINTER = "*i32, i64, i32, i32"
 
@@ -294,6 +295,21 @@ def test_instruction_budget(probe: LoadKernel, name: str, monkeypatch: pytest.Mo
     _, out = tensors()
     fault = run(probe(name, FIRST_POINTER), out, 0, 0, 0, block=256)
     assert "a wave ran more than 100000 instructions, the limit that WAVE_RUNTIME_MAX_INSTRUCTIONS sets" in str(fault)
+
+
+def test_the_instruction_budget_is_of_one_wave(
+    vector_add: wave_runtime.Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workgroups that run one after the other, in the same place, have as many each. All of them are counted."""
+    monkeypatch.setenv("WAVE_RUNTIME_MAX_INSTRUCTIONS", "100")
+    monkeypatch.setenv("WAVE_RUNTIME_DETERMINISTIC", "1")
+    counts = []
+    for grid in (1, 100):
+        a, c = torch.ones(256 * grid), torch.zeros(256 * grid)
+        vector_add(a, a, c, 256 * grid, grid=grid, block=256)
+        assert bool((c == 2).all())
+        counts.append(_C.emulator_statistics()["instructions"])
+    assert counts[1] == 100 * counts[0]
 
 
 def test_the_fault_of_the_first_workgroup_is_reported(vector_add: wave_runtime.Kernel) -> None:

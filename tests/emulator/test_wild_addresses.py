@@ -186,6 +186,29 @@ def test_flat_apertures(name: str, aperture: int) -> None:
 DS = names("ds_", without=("permute", "swizzle", "nop", "gws", "append", "consume", "addtid"))
 
 
+@pytest.mark.parametrize("outside", [1, 2, 4, 8])
+@pytest.mark.parametrize(
+    ("name", "dwords"),
+    [(f"global_load_dwordx{n}", n) for n in (2, 3, 4)] + [(f"ds_read_b{32 * n}", n) for n in (2, 3, 4)],
+)
+@pytest.mark.filterwarnings("ignore:.*what lies outside reads as zero:RuntimeWarning")
+def test_what_lies_behind_an_end_reads_as_zero(name: str, dwords: int, outside: int) -> None:
+    """Of lanes side by side, the last of which ends some bytes behind."""
+    state, memory, is_lds = State(1), alone(), name.startswith("ds_")
+    size = 4 * dwords
+    begin = (LDS_BYTES if is_lds else memory.end) + outside - LANES * size
+    addresses = np.uint64(begin) + np.arange(LANES, dtype=np.uint64) * np.uint64(size)
+    set_pair(state.v[0, 8:10], addresses)
+    state.lds[:] = 0x55555555
+    memory.pages[MARGIN : MARGIN + BYTES + 16] = b"\x55" * (BYTES + 16)
+    try:
+        after = run(encoded(name, ADDR=8, VDST=20, SADDR=OFF), state, memory.given)
+    finally:
+        memory.pages[MARGIN : MARGIN + BYTES + 16] = bytes(BYTES + 16)
+    found = np.ascontiguousarray(after.v[0, 20 : 20 + dwords].T).tobytes()
+    assert found == b"\x55" * (LANES * size - outside) + bytes(outside)
+
+
 @pytest.mark.parametrize("name", [n for n in DS if not re.search("2(st64)?_|condxchg", n)])
 def test_lds(name: str) -> None:
     size = size_of(name)
