@@ -168,6 +168,19 @@ __global__ void finds_in_one(unsigned char*, int* which, int* out) {
   }
 }
 
+// The second store is an atomic for all, but what it takes the place of was none for other workgroups.
+__global__ void widens_its_scope(unsigned char*, int* first_scope_is_wide, int* out) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    if (*first_scope_is_wide) {
+      __hip_atomic_store(out, 1, __ATOMIC_RELAXED, AGENT);
+    } else {
+      __hip_atomic_store(out, 1, __ATOMIC_RELAXED, GROUP);
+    }
+  }
+  __hip_atomic_store(out, 2 + blockIdx.x, __ATOMIC_RELAXED, AGENT);
+}
+
 __global__ void grid_barrier(unsigned* counter) {
   if (threadIdx.x == 0) {
     atomicAdd(counter, 1u);
@@ -233,6 +246,17 @@ def test_what_an_atomic_finds_is_of_its_workgroup(
     (finding,) = report.findings
     assert (finding.kind, finding.count) == ("lds-race", 2)
     assert finding.at.workgroup == (0 if which != 0 else 1, 0, 0)
+
+
+@pytest.mark.parametrize("is_wide", [0, 1])
+def test_a_store_of_wider_scope_does_not_hide_one_before(
+    module: wave_runtime.Module, is_wide: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAVE_RUNTIME_DETERMINISTIC", "1")  # the workgroups run one after the other
+    wide, out = torch.tensor([is_wide], dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    with wave_runtime.sanitize("races") as report:
+        module["widens_its_scope"](torch.zeros(1, dtype=torch.uint8), wide, out, grid=2, block=64)
+    assert [finding.kind for finding in report.findings] == ([] if is_wide else ["global-race"])
 
 
 def test_waiting_workgroups_leave_the_others_their_turn(
