@@ -26,6 +26,13 @@ TEST(memory) {
   OK(api.hipPointerGetAttribute(&owner, hip::kPointerDeviceOrdinal, a.data + 1));
   EXPECT_EQ(owner, 0);
   EXPECT_EQ(api.hipPointerGetAttribute(&owner, hip::kPointerDeviceOrdinal, const_cast<float*>(values.data())), 1);
+  // What lies behind an allocation, in its last page, is none, nor is one that was freed.
+  char* freed = nullptr;
+  OK(api.hipMalloc(reinterpret_cast<void**>(&freed), 100));
+  OK(api.hipPointerGetAttribute(&owner, hip::kPointerDeviceOrdinal, freed + 99));
+  EXPECT_EQ(api.hipPointerGetAttribute(&owner, hip::kPointerDeviceOrdinal, freed + 100), 1);
+  OK(api.hipFree(freed));
+  EXPECT_EQ(api.hipPointerGetAttribute(&owner, hip::kPointerDeviceOrdinal, freed), 1);
   void* pinned = nullptr;
   OK(api.hipHostMalloc(&pinned, 64, 0));
   OK(api.hipPointerGetAttributes(&attributes, pinned));
