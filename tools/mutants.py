@@ -22,6 +22,7 @@ _HOSTCALLS = ["tests/emulator/test_printing.py", "tests/compile/test_hostcalls.p
 _SANITIZER = ["tests/emulator/test_sanitize.py"]
 _RACE_MODEL = "tests/emulator/test_race_model.py"
 _CACHES = "tests/emulator/test_workgroup_caches.py"
+_FLAGS = "tests/emulator/test_flags.py"
 _UNDEFINED = [
     "tests/emulator/test_undefined_values.py",
     "tests/emulator/test_uninitialized.py",
@@ -142,6 +143,8 @@ CONCERNED = {
         _CACHES,
         "tests/test_launch_races.py",
         "tests/emulator/test_racy_patterns.py",
+        _FLAGS,
+        "tests/test_false_alarms.py",
     ],
     "csrc/emulator/grid_sync": ["tests/emulator/test_grid_sync.py"],
     "csrc/emulator/hazards": [*_HAZARDS, "tests/emulator/test_matrix_timing.py"],
@@ -151,6 +154,7 @@ CONCERNED = {
     "csrc/emulator/lane_dwords": [*_MEMORY, *_LDS],
     "csrc/emulator/launch_accesses": ["tests/test_launch_races.py"],
     "csrc/emulator/launch_state": [*_LAUNCHES, *_HIP, "tests/compile/test_hostcalls.py"],
+    "csrc/emulator/lds_": ["tests/emulator/test_races.py", _RACE_MODEL, _FLAGS, "tests/test_cpp.py"],
     "csrc/emulator/matrix": [
         "tests/emulator/test_matrix_instructions.py",
         "tests/emulator/test_cdna4.py",
@@ -161,6 +165,7 @@ CONCERNED = {
     "csrc/emulator/numbers": ["tests/emulator/test_numbers.py", "tests/emulator/test_denormals.py", *_SANITIZER],
     "csrc/emulator/pending_adds": _ATOMICS,
     "csrc/emulator/print": _HOSTCALLS,
+    "csrc/emulator/polls": [_FLAGS, "tests/emulator/test_racy_patterns.py", "tests/emulator/test_progress.py"],
     "csrc/emulator/profile": ["tests/test_profile.py", "tests/emulator/test_statistics.py"],
     "csrc/emulator/races": ["tests/emulator/test_races.py", _RACE_MODEL],
     "csrc/emulator/rdna_sums": ["tests/emulator/test_wave_matrices.py", "tests/emulator/test_rdna_instructions.py"],
