@@ -38,7 +38,7 @@ def precompiled(unit: Unit, program: Program, command: list[str]) -> Kept[bytes]
     def build() -> tuple[bytes, list[str]]:
         with tempfile.TemporaryDirectory() as name:
             file, rule = Path(name, "headers.pch"), Path(name, "headers.d")
-            # Behind a time that is no other than its file's clang does not look: contents are compared by the cache.
+            # clang would refuse it once a header is touched. The cache compares the headers' contents.
             make = ["-c", "-emit-llvm", "-Xclang", "-emit-pch", "-Xclang", "-fno-pch-timestamp", *rule_in(rule)]
             run(unit, [[*command, *make, "-", "-o", file]], Path(name))
             return file.read_bytes(), included(rule, Path(os.devnull))
