@@ -166,6 +166,8 @@ void UninitializedChecker::decode(const Wave& wave, const isa::Instruction& inst
   decoded.is_lds = row.kind == Kind::Lds;
   decoded.goes_to_lds = to_lds;
   decoded.replaces = row.memory.replaces;
+  decoded.copies_scratch = row.format == isa::Format::SCRATCH && row.memory.direction == Direction::Load && !to_lds &&
+                           decoded.writes_whole && row.memory.bytes == sizeof(u32) * decoded.writes.size();
   decoded.data_bytes = std::max<u32>(u32{row.memory.bytes} * row.memory.addresses, 1);
   for (const std::vector<u32>* some : {&decoded.writes, &decoded.reads, &decoded.data}) {
     for (const u32 number : *some) {

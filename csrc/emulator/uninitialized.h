@@ -64,6 +64,7 @@ class UninitializedChecker : public Observer {
     bool is_lds = false;
     bool goes_to_lds = false;              ///< what a load of memory has loaded
     bool replaces = false;                 ///< an atomic: what it makes does not depend on what was there
+    bool copies_scratch = false;           ///< a load of whole dwords of each lane's scratch, as they are
     u32 data_bytes = 0;                    ///< that each lane stores
     std::vector<u32> reads, writes, data;  ///< rows: addresses or sources, results, what is stored
     std::vector<u32> rows;                 ///< the results, then the others, once each
@@ -180,6 +181,7 @@ class UninitializedChecker : public Observer {
   bool only_defines() const;
   bool recall(AddressSpan span, void* to, int lane, bool turns) const;
   void load(const Op* op);
+  void copy_scratch();
   void load_again(const Op* op, const std::map<u8*, u8>& turned);
   void take_loaded_scalars(Source source);
   void copy_to_lds();
@@ -208,6 +210,7 @@ class UninitializedChecker : public Observer {
   std::vector<Access> to_lds_;    ///< what a load of memory stores to LDS
   std::vector<Access> accesses_;  ///< ... of a load those with undefined bits, of a store those that need a look
   bool stores_some_ = false;      ///< the data of a store have undefined bits
+  std::vector<Source> named_;     ///< by dword of what is stored: where bits come from that no instruction has read
   std::array<Trial, 14> trials_;
   std::vector<Pending> pending_;
 };

@@ -202,9 +202,24 @@ void UninitializedChecker::load_again(const Op* op, const std::map<u8*, u8>& tur
   for (size_t i = 0; i < actual.size(); ++i) wave.v[now_->rows[i]] = actual[i];
 }
 
+/// As `load` does, without a trial: registers that a function saves come back undefined as often as it is called.
+void UninitializedChecker::copy_scratch() {
+  define_results(*wave_);
+  for (const Access& access : accesses_) {
+    const Source source = source_of(access);
+    for (u64 i = 0; i < access.span.size(); i += sizeof(u32)) {
+      u32 bits = 0;
+      for (u64 j = 0; j < sizeof(u32); ++j) bits |= u32{access.memory->bits(place(access, i + j))} << 8 * j;
+      state_->set(now_->writes[i / sizeof(u32)], access.lane, bits, source);
+    }
+  }
+}
+
 void UninitializedChecker::load(const Op* op) {
   const Wave& wave = *wave_;
   if (accesses_.empty() && now_->writes_whole) return define_results(wave);
+  const auto is_whole = [&](const Access& one) { return one.span.size() == sizeof(u32) * now_->writes.size(); };
+  if (now_->copies_scratch && std::ranges::all_of(accesses_, is_whole)) return copy_scratch();
   u64 concerned = now_->is_lds ? ~u64{0} : 0;
   std::map<u8*, u8> turned;
   Source any = 0;
@@ -267,11 +282,17 @@ void UninitializedChecker::copy_to_lds() {
   }
 }
 
+/// Bits that no instruction has read have one name in all lanes, which takes long to make.
 UninitializedChecker::Stored UninitializedChecker::stored(const Access& access, u64 dword) {
   const State& state = *state_;
   if (access.lane >= 0) {
     const u32 row = now_->data[dword], bits = state.bits_of(row, access.lane);
-    return {bits, bits == 0 ? 0 : noted(state.source_of(row, access.lane), row_name(row), access.lane)};
+    if (bits == 0) return {0, 0};
+    const Source source = state.source_of(row, access.lane);
+    if ((source & ~kComputed) != 0) return {bits, source};
+    Source& named = named_[dword];
+    if (named == 0) named = origin("register", text("register ", row_name(row)), access.lane);
+    return {bits, named | source};
   }
   const u32 number = now_->scalar_data[dword];
   if (!state.scalars_with_some[number]) return {0, 0};
@@ -281,10 +302,13 @@ UninitializedChecker::Stored UninitializedChecker::stored(const Access& access, 
 void UninitializedChecker::store() {
   const State& state = *state_;
   std::array<u32, kLanes> done{};  // bytes
+  named_.assign(now_->data.size(), 0);
   for (const Access& access : accesses_) {
     if (access.memory == nullptr) global_.define(access.span);
     u32& first = done[static_cast<size_t>(std::max(access.lane, 0))];
     Source computed = 0;
+    Stored dword{};
+    u64 number = ~u64{0};  // of the dword
     for (u64 i = 0; i < access.span.size(); ++i) {
       u64 byte = (first + i) % now_->data_bytes;
       if (byte / 4 >= (access.lane < 0 ? now_->scalar_data : now_->data).size()) break;
@@ -294,7 +318,7 @@ void UninitializedChecker::store() {
         if (access.memory == &state.scratch) std::memcpy(&bytes, host(access), access.span.size());
         if (std::memcmp(&bytes, &value, access.span.size()) != 0) byte += 2;
       }
-      const Stored dword = stored(access, byte / 4);
+      if (byte / 4 != number) number = byte / 4, dword = stored(access, number);
       const u8 bits = static_cast<u8>(dword.bits >> 8 * (byte % 4));
       const Source source = bits == 0 ? 0 : dword.source;
       if (access.memory != nullptr) {

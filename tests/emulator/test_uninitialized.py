@@ -164,6 +164,30 @@ def test_each_workgroup_has_scratch_that_nobody_wrote(target: str) -> None:
     assert (finding.kind, finding.count) == ("scratch", 32 * 64)
 
 
+@pytest.mark.needs("hip-compiler")
+@pytest.mark.parametrize("target", ["gfx942", "gfx1201"])
+def test_scratch_keeps_each_bit_of_what_is_saved_there(target: str) -> None:
+    """Four dwords at once, of which two are defined, and the second in part."""
+    source = """typedef int Four __attribute__((ext_vector_type(4)));
+    __global__ void run(int* out, int which, int zero) {
+      volatile int nobody[2];
+      volatile Four frame[2];
+      const int undefined = nobody[zero];
+      frame[zero] = Four{int(threadIdx.x), undefined & 0xff00, undefined, 4};
+      const Four saved = frame[zero];
+      const int sums[4] = {saved.x + saved.w, (saved.y & 0xff) + 1, (saved.y >> 8) + 1, saved.z + 1};
+      out[threadIdx.x] = sums[which];
+    }"""
+    kernel = wave_runtime.compile(source, target=target, options=["-O1"])["run"]
+    out = torch.zeros(64, dtype=torch.int32)
+    counts = []
+    for which in range(4):
+        with wave_runtime.sanitize("uninitialized") as report:
+            kernel(out, which, 0, grid=1, block=64)
+        counts.append([(finding.kind, finding.count) for finding in report.findings])
+    assert counts == [[], [], [("scratch", 64)], [("scratch", 64)]]
+
+
 COMPUTED = ["a + 1", "a * 3 + 1", "a * 77", "__mulhi(a, 12345)", "__popc(a)", "min(a, 5)", "(int)(a * 0.5f)"]
 COMPUTED += ["a == 7 ? 1 : 2", "a == threadIdx.x ? 1 : 2", "(a & 255) == 7 ? 1 : 2", "a != 12345 ? 1 : 2"]
 COMPUTED += ["__int_as_float(a) == 1.5f ? 1 : 2", "a - 3u < 5u ? 1 : 2", "(a + 1L << 20) == (8L << 20) ? 1 : 2"]
