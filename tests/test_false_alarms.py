@@ -130,6 +130,9 @@ def launch_idiom(module: wave_runtime.Module, name: str) -> None:
     elif name == "split_sum":
         kernel(numbers, torch.empty(1024, dtype=torch.int32), outputs[1], out, grid=4, block=256)
         assert torch.equal(out[:256], 2 * numbers[:1024].view(4, 256).sum(0).int())
+    elif name == "same_table":
+        kernel(numbers, torch.empty(128, dtype=torch.int32), out, grid=8, block=128)
+        assert torch.equal(out[:1024].view(8, 2, 64), (numbers[:128].view(2, 64).flip(0) + 1).expand(8, 2, 64))
     elif name == "producers":
         kernel(numbers, out, 6, grid=1, block=128)
         assert torch.equal(out[:64], numbers[:384].view(6, 64).sum(0).int())

@@ -240,7 +240,7 @@ void GlobalRaceChecker::store_memory(AddressSpan span, const void* data, int lan
   if (instruction_.returns) acquire(span);
   const bool tells = instruction_.scope != Scope::None || has_read_by_atomic(span.begin() & ~u64{3});
   if (tells && has_to_release()) release(span);
-  if (!changes) return;
+  if (!changes) return note_alike(span);
   begin_access(instruction_.modifies, true);
   access(span, lane, true);
 }
@@ -291,6 +291,7 @@ void GlobalRaceChecker::store_memory_lanes(const LaneAccesses& all) {
   if (instruction_.scope != Scope::None || instruction_.returns || meets_atomic_read(all))
     return Observer::store_memory_lanes(all);
   const u64 changing = changing_lanes(all);
+  for (u64 left = all.lanes & ~changing; left != 0; left &= left - 1) note_alike(all.span(std::countr_zero(left)));
   if (changing == 0) return;
   begin_access(instruction_.modifies, true);
   access_lanes(all, changing, true);
@@ -449,12 +450,42 @@ bool GlobalRaceChecker::meets_atomic_read(const LaneAccesses& all) const {
   return meets;
 }
 
-/// Whether the wave's last atomic on a dword has found an access done. If that was a race, it has been told.
-bool GlobalRaceChecker::has_found(u64 address, const PastAccess& past) const {
-  const PastAccesses* const found = states_[wave_->index].atomic_reads.find(address);
+/// Whether a wave's last atomic on a dword has found an access done. If that was a race, it has been told.
+bool GlobalRaceChecker::has_found(const AtomicReads& reads, u64 address, const PastAccess& past) {
+  const PastAccesses* const found = reads.find(address);
   return found != nullptr && std::ranges::any_of(*found, [&](const PastAccess& one) {
            return one.wave == past.wave && one.number == past.number && one.is_store == past.is_store;
          });
+}
+
+/// A store that leaves memory as one store of another wave has made it is no part of a race, and what its wave loads
+/// behind it is what it has stored itself. Where there are several stores, nobody knows which was the last.
+void GlobalRaceChecker::note_alike(AddressSpan span) {
+  for (u64 address = span.begin() & ~u64{3}; address < span.end(); address += sizeof(u32)) {
+    const u32 bytes = bytes_of(span.common({address, sizeof(u32)})) & 15;
+    const PastAccesses known = hold_.page(address).of(address % ShadowPage::kBytes / sizeof(u32));
+    const auto is_met = [&](const PastAccess& past) {
+      return past.wave != 0 && past.is_store && (past.bytes & bytes) != 0;
+    };
+    const auto met = std::ranges::find_if(known, is_met);
+    if (met == known.end() || std::ranges::count_if(known, is_met) > 1) continue;
+    if (met->wave == number_of(*wave_) || (met->bytes & ~bytes) != 0 || is_ordered(*met)) continue;
+    begin_access(instruction_.modifies, true);
+    State& own = state();
+    own.stored_alike.note(address, {*met});
+    own.last_alike = own.issued.stores;
+  }
+}
+
+/// The same for loads that come behind it, of its wave and of the workgroup's others.
+bool GlobalRaceChecker::has_stored_alike(u64 address, const PastAccess& past) const {
+  for (u32 index = 0; index < states_.size(); ++index) {
+    const State& one = states_[index];
+    if (one.last_alike == 0 || !has_found(one.stored_alike, address, past)) continue;
+    if (index == wave_->index) return true;
+    if (is_ordered({.wave = first_ + index, .number = one.last_alike, .is_store = true})) return true;
+  }
+  return false;
 }
 
 void GlobalRaceChecker::access_dword(u64 address, PastAccess now) {
@@ -470,7 +501,8 @@ void GlobalRaceChecker::access_dword(u64 address, PastAccess now) {
   for (const PastAccess& past : all) {
     if (!has_race) break;
     if (past.wave == 0 || past.wave == now.wave || !conflicts(past, now)) continue;
-    if (!is_ordered(past) && (now.is_atomic || !has_found(address, past))) report(address, now, past);
+    if (is_ordered(past) || (!now.is_atomic && has_found(state().atomic_reads, address, past))) continue;
+    if (now.is_store || !has_stored_alike(address, past)) report(address, now, past);
   }
   *place = now;
 }

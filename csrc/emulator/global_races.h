@@ -129,6 +129,10 @@ class GlobalRaceChecker : public Observer {
     bool is_fresh = false;         ///< ... nor since the own one was, behind those
     bool has_passed_grid_barrier = false;  ///< since the workgroup's last barrier
     AtomicReads atomic_reads;
+    /// Dwords that the wave's stores have left as others' had made them, as if it had read them; of the last 4,096. So
+    /// each workgroup may make the same table for itself.
+    AtomicReads stored_alike;
+    u32 last_alike = 0;  ///< the last of these, among its stores
     std::vector<Suspicion> suspicions;
     u32 used_loads = 0;  ///< before the last store or atomic of the wave
     std::vector<UnusedLoad> unused_loads;
@@ -168,7 +172,9 @@ class GlobalRaceChecker : public Observer {
   bool is_of_mate(const PastAccess& past) const;
   bool has_read_by_atomic(u64 dword) const { return states_[wave_->index].atomic_reads.find(dword) != nullptr; }
   bool meets_atomic_read(const LaneAccesses& all) const;
-  bool has_found(u64 address, const PastAccess& past) const;
+  static bool has_found(const AtomicReads& reads, u64 address, const PastAccess& past);
+  void note_alike(AddressSpan span);
+  bool has_stored_alike(u64 address, const PastAccess& past) const;
   bool conflicts(const PastAccess& past, const PastAccess& now) const;
   bool is_covered(const PastAccess& past, const PastAccess& now) const;
   void report(u64 address, const PastAccess& now, const PastAccess& past);

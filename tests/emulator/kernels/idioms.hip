@@ -192,3 +192,10 @@ KERNEL boxed(const int* in, double* out, int* tags) {
   out[threadIdx.x] = __longlong_as_double(0x7ff8000000000000ull | (threadIdx.x & 3ull) << 48 | (unsigned)in[threadIdx.x]);
   tags[threadIdx.x] = (int)(__double_as_longlong(out[threadIdx.x]) >> 48 & 3);
 }
+
+// Each workgroup makes the same table for itself, where the others do.
+KERNEL same_table(const int* in, int* table, int* out) {
+  table[threadIdx.x] = in[threadIdx.x] + 1;
+  __syncthreads();
+  out[item()] = table[threadIdx.x ^ 64];
+}
