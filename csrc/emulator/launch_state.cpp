@@ -21,7 +21,7 @@ u32 rounded_up(u32 value, u32 to) { return (value + to - 1) / to * to; }
 
 template <class T>
 void put(std::span<u8> bytes, u64 offset, T value) {
-  if (offset + sizeof(T) <= bytes.size()) std::memcpy(&bytes[offset], &value, sizeof(T));
+  std::memcpy(&bytes[offset], &value, sizeof(T));
 }
 
 u32 dimensions(const std::array<u32, 3>& grid, const std::array<u32, 3>& block) {
