@@ -462,8 +462,11 @@ bool GlobalRaceChecker::has_found(const AtomicReads& reads, u64 address, const P
 /// behind it is what it has stored itself. Where there are several stores, nobody knows which was the last.
 void GlobalRaceChecker::note_alike(AddressSpan span) {
   for (u64 address = span.begin() & ~u64{3}; address < span.end(); address += sizeof(u32)) {
+    ShadowPage& page = hold_.page(address);
+    const PastAccesses* const common = page.common(address);
+    if (common != nullptr && common->front().wave == 0) continue;  // most often nobody has been there
     const u32 bytes = bytes_of(span.common({address, sizeof(u32)})) & 15;
-    const PastAccesses known = hold_.page(address).of(address % ShadowPage::kBytes / sizeof(u32));
+    const PastAccesses known = page.of(address % ShadowPage::kBytes / sizeof(u32));
     const auto is_met = [&](const PastAccess& past) {
       return past.wave != 0 && past.is_store && (past.bytes & bytes) != 0;
     };
