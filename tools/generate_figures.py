@@ -115,7 +115,8 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def compiling(found: Any) -> str:
     """Of benchmarks/bench_compile.py."""
     names = {
-        "first": "compiled",
+        "first": "compiled, the first of all, whose headers are kept for those behind it",
+        "another": "compiled behind it",
         "kept": "kept, in a process that does not know it",
         "known": "known to the process",
     }
@@ -197,7 +198,8 @@ def emulating(found: Any) -> str:
     return (
         f"{_machine(found['machine'])}\n\n{table((*head, 'GFLOP/s', 'host, ms'), rows)}\n\n"
         f"{table(('goal', 'measured', 'is to be', 'met'), goals)}\n\n"
-        f"`torch.mm` of 256x256x256 in f32 does {found['torch_mm_gflops']:.0f} GFLOP/s on one core. A code object "
+        f"`torch.mm` of 256x256x256 in f32 does {found['torch_mm_gflops']:.0f} GFLOP/s on one core; of 1024x1024x1024 "
+        f"{found['threads']} cores are {found['torch_mm_times']:.1f} times as fast as one. A code object "
         f"with 12 KB of code takes {found['memory']['code_object_bytes'] / 1e3:.0f} KB."
     )
 
