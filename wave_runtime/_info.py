@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from wave_runtime._file import Source, open_images
+from wave_runtime._file import Image, Source, open_images
 
 _AMD = "AMD code object"
 
@@ -28,7 +29,11 @@ def describe(source: Source, target: str | None = None) -> dict[str, Any]:
         ValueError: the file is malformed, is of another kind, or has no code for the target.
         OSError: the file cannot be read.
     """
-    images = open_images(source, target)
+    return describe_images(open_images(source, target))
+
+
+def describe_images(images: Sequence[Image]) -> dict[str, Any]:
+    """The same of code objects that are read already."""
     return {
         "target": images[0].code_object.target,
         "targets": list(dict.fromkeys(image.code_object.target for image in images)),

@@ -263,7 +263,8 @@ def info(self: _C.Kernel) -> dict[str, Any]:
     """What the binary says of a kernel. See ``_C.pyi``."""
     from wave_runtime import _info  # not needed to launch
 
-    return next(kernel for kernel in _info.describe(self._codes[0].data)["kernels"] if kernel["name"] == self.name)
+    described = _info.describe_images([Image(self._codes[0])])
+    return next(kernel for kernel in described["kernels"] if kernel["name"] == self.name)
 
 
 def asm(self: _C.Kernel) -> dict[str, str]:
