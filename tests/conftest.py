@@ -6,7 +6,6 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +102,8 @@ def empty_cache(tmp_path: Path, precompiled_headers: Cache, monkeypatch: pytest.
     have compiled: that is tested in test_precompiled.py."""
     folder, precompiled = tmp_path / "cache", _clang.precompiled
 
-    def shared(unit: Unit, *command: Any) -> Kept[bytes] | None:
-        return precompiled(replace(unit, store=unit.store and precompiled_headers), *command)
+    def shared(unit: Unit, store: Cache | None, *command: Any) -> Kept[bytes] | None:
+        return precompiled(unit, store and precompiled_headers, *command)
 
     monkeypatch.setattr(_clang, "precompiled", shared)
     monkeypatch.setenv("WAVE_RUNTIME_CACHE_DIR", str(folder))

@@ -152,7 +152,7 @@ def _headers_read(unit: Unit, part: Unit, program: Program, folder: Path, number
     """The headers of one source of a unit, read before; None where they are to be read."""
     if part.language != "hip" or rocm_of(program) is not None:  # whose headers were not tried
         return None
-    kept = precompiled(replace(part, store=unit.store), program, _reading(unit, part, program))
+    kept = precompiled(part, unit.store, program, _reading(unit, part, program))
     if kept is None:
         return None
     file = folder / f"headers{number}.pch"

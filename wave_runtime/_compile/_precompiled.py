@@ -13,7 +13,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from wave_runtime._cache import Kept
+from wave_runtime._cache import Cache, Kept
 from wave_runtime._compile._unit import CompileError, Program, Unit, included, run
 
 # Options that many sources share. What others make of the headers, macros above all, is rarely asked for twice.
@@ -21,12 +21,11 @@ _SHARED = re.compile(r"-O[0-3]|-std=c\+\+\d\d|-W[a-z][a-z+=-]*|-mwavefrontsize64
 _refused: set[str] = set()  # requests that the compiler has failed
 
 
-def precompiled(unit: Unit, program: Program, command: list[str]) -> Kept[bytes] | None:
+def precompiled(unit: Unit, store: Cache | None, program: Program, command: list[str]) -> Kept[bytes] | None:
     """The headers that a command names, as the same compiler takes them with -include-pch.
 
     None where they are not kept: for macros, folders and options that few sources share, or if the compiler fails.
     """
-    store = unit.store
     if store is None or not store.usable or unit.verbose or unit.defines or unit.include_dirs:
         return None
     if not all(map(_SHARED.fullmatch, unit.options)):
