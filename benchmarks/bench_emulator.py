@@ -179,14 +179,14 @@ def host_times(cores: int) -> float:
     """How many times faster than one core all are at torch.mm in f32 for 1024 by 1024 by 1024.
 
     Two cores of a virtual machine may be one core's two threads, which share its arithmetic: what can be shared out
-    perfectly says what is to be had.
+    perfectly says what is to be had. Leaves torch with one thread, as what is measured behind it wants it.
     """
     a, b = torch.randn(1024, 1024), torch.randn(1024, 1024)
     seconds = []
-    for threads in (1, cores):
+    for threads in (cores, 1):
         torch.set_num_threads(threads)
         seconds.append(least_seconds(lambda: torch.mm(a, b)))
-    return seconds[0] / seconds[1]
+    return seconds[1] / seconds[0]
 
 
 def exact_ms() -> float:

@@ -19,7 +19,7 @@ class Parameters {
 
   /// The value of each, of a call with METH_FASTCALL | METH_KEYWORDS. Throws TypeError.
   std::vector<object> bind(PyObject* const* arguments, Py_ssize_t count, PyObject* names) const;
-  /// What a message calls one: "image(): data".
+  /// What a message calls one: "code_objects(): data".
   Where where(size_t index) const { return {.what = parameters_[index].text.c_str()}; }
 
  private:

@@ -5,7 +5,7 @@
 
 namespace wave {
 
-/// The docstring of "image", "Kernel" or "Kernel.bind"; nullptr where the stub has none.
+/// The docstring of "code_objects", "Kernel" or "Kernel.bind"; nullptr where the stub has none.
 const char* doc_of(std::string_view name);
 
 }  // namespace wave
