@@ -76,6 +76,8 @@ python := $(VENV)/bin/python
 tests ?= tests
 test_processes ?= 3
 export PYTHONPATH := $(CURDIR)
+# Hundreds of processes import the same files: where it is set, each compiles them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor test-pyhip test-flydsl campaign-hecbench campaign-aiter campaign-random campaign-hip-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl sycl hip-toolchain wheels wheel docs clean
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import defaultdict
@@ -23,6 +24,10 @@ from wave_runtime._compile._unit import Unit
 # That the host's compiler knows the host's vector instructions. Inductor compiles four programs else to see, for each
 # folder of what it keeps: seven seconds.
 os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
+
+# OpenMP's threads, which torch wakes for each operator, else look for more work in a loop: a twelfth of all time.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+gc.set_threshold(100_000)  # else Python looks for garbage after each 700 new objects: another twelfth
 
 sys.path[:0] = [str(EXAMPLES), str(EXAMPLES.parent), str(ROOT / "benchmarks")]
 
@@ -80,6 +85,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for combinations in combined.values():
         leave_to_test_all(combinations)
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests are of no interest to a search for garbage, which would else look at each again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()  # or what extensions count at the end as never destroyed
 
 
 @pytest.fixture(autouse=True)

@@ -208,6 +208,7 @@ def _become(request: dict[str, object], files: list[int]) -> list[str]:
 
 
 if __name__ == "__main__":
+    gc.set_threshold(100_000)  # in its children, too, which make more objects than they leave garbage
     version = importlib.import_module("torch").version
     if not version.cuda and not version.hip:  # else its compiler opens a GPU, which is of no use to a forked process
         importlib.import_module(sys.argv[2])

@@ -16,7 +16,7 @@ from operators_support import BINARIES, add, basics, matmul, matmul_naive, vecto
 from torch import Tensor
 
 import wave_runtime
-from wave_runtime._op._fingerprint import hash_of
+from wave_runtime._op._fingerprint import _Walk, hash_of
 
 SCALE = 2.0
 
@@ -172,6 +172,19 @@ def subtracting(binary: bytes) -> bytes:
     add, subtract = bytes.fromhex("060f0402"), bytes.fromhex("060f0404")  # v_add_f32 and v_sub_f32 of v2, v6, v7
     assert binary.count(add) == 1
     return binary.replace(add, subtract)
+
+
+def test_what_pytest_makes_of_an_assertion_is_not_looked_into() -> None:
+    """It leads to all of pytest, which takes seconds and has no part in what an operator computes."""
+
+    def body(a: Tensor) -> Tensor:
+        assert a.is_contiguous()
+        return a * 2
+
+    assert any(name.startswith("@pytest") for name in body.__code__.co_names)
+    walk = _Walk()
+    list(walk.parts(body))
+    assert len(walk._seen) < 100
 
 
 def test_no_cache_serves_another_definition(tmp_path: Path) -> None:

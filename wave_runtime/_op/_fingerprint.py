@@ -20,8 +20,10 @@ from wave_runtime._version import __version__
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout)
 
-# Packages whose code is not looked into: compilers' caches know their versions, or what they do changes no result.
-FOREIGN = {"torch", "numpy", "triton", "wave_runtime", "builtins", *sys.stdlib_module_names} - {"__main__"}
+# Packages whose code is not looked into: compilers' caches know their versions, or what they do changes no result, as
+# pytest's, to which each assertion of a test's module leads.
+FOREIGN = {"torch", "numpy", "triton", "wave_runtime", "pytest", "_pytest", "builtins", *sys.stdlib_module_names}
+FOREIGN -= {"__main__"}
 
 
 def hash_of(definition: object) -> str:
