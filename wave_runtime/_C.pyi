@@ -439,6 +439,36 @@ def declare(
 def define_traced_operator(handle: str) -> str:
     """Define the operator of torch.ops.wave_kernel that a kernel's call is in compiled code, and return its name."""
 
+@final
+class KernelInductorCall:
+    """What a kernel's call is in the code that Inductor writes for Python. See :func:`kernel_inductor_call`."""
+
+    def __call__(self, *args: Any) -> None: ...
+
+def kernel_inductor_call(handle: str, has_block: bool, overload: Callable[..., None]) -> KernelInductorCall:
+    """A call that launches where PyTorch has nothing to see, else calls the kernel's operator.
+
+    Args:
+        handle: the kernel's.
+        has_block: whether ``overload`` is the one that takes the block and the shared memory.
+        overload: the operator that ``define_traced_operator`` has defined, whose arguments the call has.
+    """
+
+@final
+class OperatorInductorCall:
+    """What an operator's call is in the code that Inductor writes for Python. See :func:`operator_inductor_call`."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+def operator_inductor_call(
+    operator: OperatorBase, overload: Callable[..., Any], from_start: Callable[[Any], Any]
+) -> OperatorInductorCall:
+    """A call that runs the operator's ``eager`` where PyTorch has nothing to see, else ``overload``.
+
+    ``from_start`` gets a result of which a tensor does not begin at the start of its storage, and returns one that
+    does.
+    """
+
 def doc(name: str) -> str:
     """The docstring that this stub has of "Kernel.bind" and the like, for what of a type is written in Python."""
 

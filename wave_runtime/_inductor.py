@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -34,6 +34,32 @@ def functionalize(mode: Any, overload: _torch.OpOverload, args: Any, keywords: A
     return _torch.run_in_mode(mode, overload, args, keywords)
 
 
+def lower_call(overload: _torch.OpOverload) -> None:
+    """Give Inductor, if it is loaded, a lowering of an operator that writes nothing, whose call its code makes."""
+    lowering = _torch.inductor_lowerings()
+    if lowering is not None and overload not in lowering.lowerings:
+        lowering.register_lowering(overload, type_promotion_kind=None)(_fallback(lowering, overload))
+
+
+def _fallback(lowering: Any, overload: _torch.OpOverload) -> Callable[..., Any]:
+    """What has Inductor's code call the operator: in Python past the dispatcher, if it can be called so."""
+    fallback = lowering.fallback_handler(overload)
+    if not _torch.has_inductor_call(overload):
+        return cast("Callable[..., Any]", fallback)
+
+    def lower(*args: Any, **keywords: Any) -> Any:
+        graph = _torch.inductor_graph()
+        if graph.cpp_wrapper:
+            return fallback(*args, **keywords)
+        keywords.pop("fingerprint", None)  # which is for caches of graphs alone
+        before = len(graph.operations)
+        result = fallback(*args, **keywords)
+        _torch.emit_inductor_call(graph.operations[before:], overload)
+        return result
+
+    return lower
+
+
 def lower_in_order(overload: _torch.OpOverload, *, load: bool = False) -> None:
     """Give Inductor, if it is loaded or is to be, a lowering of an operator that writes arguments.
 
@@ -52,7 +78,7 @@ def lower_in_order(overload: _torch.OpOverload, *, load: bool = False) -> None:
     _lower_views_of_inputs(lowering)
     _torch.leave_out_unused_sizes()
     _torch.write_inputs_in_place_last()
-    fallback = lowering.fallback_handler(overload)
+    fallback = _fallback(lowering, overload)
 
     def lower(*args: Any, **keywords: Any) -> Any:
         written = []

@@ -155,8 +155,10 @@ def _operator_name(handle: str) -> str:
     """Runs while torch.compile traces, so that the operator is there before a compiled graph, of a cache even, runs."""
     name = _C.define_traced_operator(handle)
     packet = getattr(torch.ops.wave_kernel, name)
-    for overload in packet.overloads():
-        keep_order(getattr(packet, overload))
+    for overload in (getattr(packet, name) for name in packet.overloads()):
+        has_block = overload is getattr(packet, "block", None)
+        _torch.set_inductor_call(overload, _C.kernel_inductor_call(handle, has_block, overload))
+        keep_order(overload)
     return name
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from types import CodeType
@@ -497,6 +497,26 @@ def inductor_graph() -> Any:
     from torch._inductor.virtualized import V
 
     return V.graph
+
+
+def set_inductor_call(overload: OpOverload, call: Callable[..., Any]) -> None:
+    """Say what the code that Inductor writes for Python calls in the operator's place, with the same arguments.
+
+    It is found by the operator's name, as the operator would be, so that code of caches finds it in every process.
+    """
+    overload.inductor_call = call  # type: ignore[attr-defined]
+
+
+def has_inductor_call(overload: OpOverload) -> bool:
+    """Whether that has been said of an operator."""
+    return hasattr(overload, "inductor_call")
+
+
+def emit_inductor_call(operations: Sequence[Any], overload: OpOverload) -> None:
+    """Have Inductor's code call it for those of its operations that are calls of the operator."""
+    for operation in operations:
+        if getattr(operation, "op_overload", None) is overload:
+            operation.python_kernel_name += ".inductor_call"
 
 
 class InductorParts(NamedTuple):

@@ -39,6 +39,9 @@ void bind_operator(py::handle module);
 /// DeclaredCall, declare: the same for operators that are declared.
 void bind_declared_call(py::handle module);
 
+/// KernelInductorCall: what a kernel's call is in Inductor's code.
+void bind_inductor_call(py::handle module);
+
 /// launch(info, tensors, dynamic_dims, scalar_args[, strides]) of upstream's wave_runtime, what it launches, and its
 /// types.
 void bind_upstream(py::handle module);

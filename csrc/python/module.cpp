@@ -92,6 +92,7 @@ py::object make_module() {
   bind_launches(module);
   bind_operator(module);
   bind_declared_call(module);
+  bind_inductor_call(module);
   bind_sanitizer(module);
   bind_profile(module);
   bind_devices(module);

@@ -195,15 +195,62 @@ bool is_plain_call(const OperatorState& self, PyObject* const* arguments, Py_ssi
   return true;
 }
 
+/// A call of which PyTorch has nothing to see.
+py::object run_plain(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
+  py::object result = py::steal(call_eager(self, arguments, flags, keyword_names));
+  if (operator_of(self).returns_new) {
+    check_aliases(self, arguments, positional(flags) + keyword_count(keyword_names), result.ptr());
+  }
+  return result;
+}
+
 PyObject* OperatorState::call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
   const OperatorState& op = operator_of(self);
-  const Py_ssize_t count = positional(flags) + keyword_count(keyword_names);
-  if (!is_plain_call(op, arguments, count)) {
+  if (!is_plain_call(op, arguments, positional(flags) + keyword_count(keyword_names))) {
     return call_function(op.dispatched.ptr(), self, arguments, flags, keyword_names);
   }
-  py::object result = py::steal(call_eager(self, arguments, flags, keyword_names));
-  if (op.returns_new) check_aliases(self, arguments, count, result.ptr());
+  return run_plain(self, arguments, flags, keyword_names).release();
+}
+
+/// What an operator's call is in the code that Inductor writes for Python, which counts on it that results begin at the
+/// start of their storage.
+struct OperatorInductorCall {
+  static constexpr const char* kName = "wave_runtime._C.OperatorInductorCall";
+  static PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names);
+  template <class Visit>
+  void each_reference(Visit visit) {
+    visit(op);
+    visit(overload);
+    visit(from_start);
+  }
+
+  py::object op;          ///< the OperatorBase
+  py::object overload;    ///< takes the calls that PyTorch must see
+  py::object from_start;  ///< makes results of those that do not begin there
+};
+
+bool all_from_start(PyObject* result) {
+  bool all = true;
+  for_each_tensor(result, [&](const at::Tensor& tensor) {
+    all = all && (tensor.layout() != c10::kStrided || tensor.storage_offset() == 0);
+  });
+  return all;
+}
+
+PyObject* OperatorInductorCall::call(PyObject* self, PyObject* const* arguments, size_t flags,
+                                     PyObject* keyword_names) {
+  const OperatorInductorCall& state = state_of<OperatorInductorCall>(self);
+  const Py_ssize_t count = positional(flags) + keyword_count(keyword_names);
+  if (!is_plain_call(operator_of(state.op.ptr()), arguments, count)) {
+    return call_vector(state.overload.ptr(), arguments, flags, keyword_names);
+  }
+  py::object result = run_plain(state.op.ptr(), arguments, flags, keyword_names);
+  if (!all_from_start(result.ptr())) result = state.from_start(result);
   return result.release();
+}
+
+py::object operator_inductor_call(const py::object& op, const py::object& overload, const py::object& from_start) {
+  return make_callable<OperatorInductorCall>(op, overload, from_start);
 }
 
 PyObject* create(PyTypeObject* type, PyObject*, PyObject*) {
@@ -283,7 +330,10 @@ void bind_operator(py::handle module) {
                                .members = {{"_has_autocast", T_BOOL, offsetof(OperatorState, has_autocast), 0, nullptr},
                                            {"_returns_new", T_BOOL, offsetof(OperatorState, returns_new), 0, nullptr}},
                                .flags = Py_TPFLAGS_BASETYPE});
-  py::add_functions(module, {py::function<called_by_slot>("called_by_slot", "base")});
+  py::add_type<OperatorInductorCall>(module, {});
+  py::add_functions(module,
+                    {py::function<called_by_slot>("called_by_slot", "base"),
+                     py::function<operator_inductor_call>("operator_inductor_call", "operator, overload, from_start")});
 }
 
 }  // namespace wave

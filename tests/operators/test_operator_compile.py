@@ -10,7 +10,7 @@ import torch
 from operators_support import BINARIES, SIGNATURE, add, add_out, inlined_add, matmul, twice
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
-from torch._inductor.utils import run_and_get_code
+from torch._inductor.utils import fresh_cache, run_and_get_code
 
 import wave_runtime
 
@@ -31,6 +31,7 @@ def test_fullgraph(op: wave_runtime.Operator, dynamic: bool) -> None:
         assert torch.equal(compiled(a, b), a + b)
 
 
+@fresh_cache()  # the user's may have the code of another release
 def test_no_copies_and_order_with_fused_kernels() -> None:
     """Fused kernels and operators read what the other wrote, and nothing is cloned."""
 
@@ -43,10 +44,10 @@ def test_no_copies_and_order_with_fused_kernels() -> None:
     result, (code, *_) = run_and_get_code(torch.compile(function, fullgraph=True), a, b)
     torch.testing.assert_close(result, (torch.relu(a) * 2 + 3 * b) * 3)
     code = code.split("def call(self, args):")[1].split("runner =")[0]
-    assert code.count("torch.ops.wave_test.add.default(") == 1
-    assert code.count("torch.ops.wave_test.add_out.default(") == 1
-    assert code.count("torch.ops.wave_kernel.") == 1
-    assert code.count(f"fingerprint='{add.fingerprint}'") == 1
+    assert code.count("torch.ops.wave_test.add.default.inductor_call(") == 1
+    assert code.count("torch.ops.wave_test.add_out.default.inductor_call(") == 1
+    assert len(re.findall(r"torch\.ops\.wave_kernel\.vector_add_\w+\.block\.inductor_call\(", code)) == 1
+    assert "fingerprint" not in code
     assert not re.search(r"clone|copy_", code), code
     assert len(re.findall(r"cpp_fused_\w+\(", code)) == 2, "before the first operator and after the last"
 
@@ -123,6 +124,7 @@ def test_a_tensor_given_twice_once_to_be_written_raises(backend: str) -> None:
     assert torch.equal(base, torch.tensor([0.0, 1, 2, 1, 2, 3, 6, 7]))
 
 
+@fresh_cache()  # the user's may have the code of another release
 def test_written_arguments() -> None:
     """Inputs of the graph, intermediate values and views of them are written in place."""
 
@@ -147,7 +149,7 @@ def test_written_arguments() -> None:
     torch.testing.assert_close(got, expected)
     assert torch.equal(x, changed)
     code = code.split("def call(self, args):")[1].split("runner =")[0]
-    assert code.count("torch.ops.wave_test.increase_.default(") == 3
+    assert code.count("torch.ops.wave_test.increase_.default.inductor_call(") == 3
     assert code.count("empty_strided_cpu(") == 2, "z and w"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from wave_runtime import _C, _torch
-from wave_runtime._inductor import functionalize
+from wave_runtime._inductor import functionalize, lower_call
 from wave_runtime._op import _sharding
 from wave_runtime._op._autocast import cast
 from wave_runtime._op._autograd import (
@@ -95,6 +95,7 @@ class Operator(_C.OperatorBase):
         self._autograd = make_rule(name, self.overload, no_derivative(name), None)
         self._register(short_name)
         _torch.set_rule(self.overload, _torch.FunctionalTensorMode, self._functionalize)
+        _torch.set_inductor_call(self.overload, _C.operator_inductor_call(self, self.overload, from_start))
         _operators[name] = self
 
     def _register(self, short_name: str) -> None:
@@ -127,8 +128,10 @@ class Operator(_C.OperatorBase):
 
     def _functionalize(self, mode: Any, *args: Any, fingerprint: str = "", **kwargs: Any) -> Any:
         kwargs["fingerprint"] = fingerprint or self._add_fingerprint()
-        run = functionalize if self._mutates else _torch.run_in_mode
-        return run(mode, self.overload, args, kwargs)
+        if self._mutates:
+            return functionalize(mode, self.overload, args, kwargs)
+        lower_call(self.overload)
+        return _torch.run_in_mode(mode, self.overload, args, kwargs)
 
     def _add_fingerprint(self) -> str:
         """The fingerprint, for a call of ``torch.ops.namespace.name``, and for the graph that traces it.
