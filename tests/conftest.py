@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -49,6 +50,11 @@ LONGEST = (
     "test_rdna_arithmetic.py",
     "test_data_parallel.py",
     "test_inductor.py",
+    "test_inductor_ops.py",
+    "test_wave_gemm.py",
+    "test_wave_attention.py",
+    "test_triton_driver.py",
+    "test_triton_sanitized.py",
 )
 
 
@@ -91,10 +97,7 @@ def pytest_collection_finish() -> None:
     """Thousands of tests are of no interest to a search for garbage, which would else look at each again and again."""
     gc.collect()
     gc.freeze()
-
-
-def pytest_sessionfinish() -> None:
-    gc.unfreeze()  # or what extensions count at the end as never destroyed
+    atexit.register(gc.unfreeze)  # or extensions count at the end what was never destroyed
 
 
 @pytest.fixture(autouse=True)

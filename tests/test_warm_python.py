@@ -64,6 +64,24 @@ def test_ends() -> None:
         warm_python.run("-c", "import time; time.sleep(600)", timeout=0.1)
 
 
+@pytest.mark.parametrize(
+    ("end", "status", "errors"),
+    [("", 0, ""), ("sys.exit()", 0, ""), ("sys.exit(3)", 3, ""), ("sys.exit('this')", 1, "this\n"), ("1 / 0", 1, None)],
+)
+def test_exit_functions_run(end: str, status: int, errors: str | None) -> None:
+    """And what is written in them is seen."""
+    code = f"""
+import atexit, sys, weakref
+class Owner: pass
+owner = Owner()
+weakref.finalize(owner, print, "finalized", end="")
+atexit.register(print, "function", end=" ")
+{end}"""
+    done = warm_python.run("-c", code)
+    assert (done.stdout, done.returncode) == ("function finalized", status)
+    assert done.stderr.endswith("ZeroDivisionError: division by zero\n") if errors is None else done.stderr == errors
+
+
 def test_output_to_a_file_and_variables_of_the_start(tmp_path: Path) -> None:
     code = "import os, sys, torch; print(torch.get_num_threads(), flush=True); print('error', file=sys.stderr)"
     with (tmp_path / "output").open("w+") as output:

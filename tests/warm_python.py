@@ -2,7 +2,7 @@
 
 To import torch takes one and a half seconds of a processor, and its compiler two more; hundreds of tests want a process
 of their own. One whose subject is the import, how Python starts, or a variable that is read then, is started with
-subprocess.
+subprocess; so is one whose subject is how Python ends, since these end once their exit functions have run.
 """
 
 from __future__ import annotations
@@ -207,14 +207,8 @@ def _become(request: dict[str, object], files: list[int]) -> list[str]:
     return request["arguments"]
 
 
-if __name__ == "__main__":
-    gc.set_threshold(100_000)  # in its children, too, which make more objects than they leave garbage
-    version = importlib.import_module("torch").version
-    if not version.cuda and not version.hip:  # else its compiler opens a GPU, which is of no use to a forked process
-        importlib.import_module(sys.argv[2])
-    gc.collect()
-    gc.freeze()  # so that no child looks at, and so copies, what it does not use
-    option, *sys.argv = _children(socket.socket(fileno=int(sys.argv[1])))
+def _run(option: str) -> None:
+    """Run what the arguments name, as Python does."""
     if option == "-m":
         sys.path.insert(0, os.getcwd())
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
@@ -227,3 +221,34 @@ if __name__ == "__main__":
         sys.argv.insert(0, option)
         sys.path.insert(0, str(Path(option).resolve().parent))
         runpy.run_path(option, run_name="__main__")
+
+
+_status: list[int] = []  # of a child whose program has ended
+
+
+def _end() -> None:
+    """End a child behind its exit functions. To take torch apart takes longer than most of them run."""
+    if _status:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_status[0])
+
+
+if __name__ == "__main__":
+    atexit.register(_end)  # runs last: what is registered first
+    gc.set_threshold(100_000)  # in its children, too, which make more objects than they leave garbage
+    version = importlib.import_module("torch").version
+    if not version.cuda and not version.hip:  # else its compiler opens a GPU, which is of no use to a forked process
+        importlib.import_module(sys.argv[2])
+    gc.collect()
+    gc.freeze()  # so that no child looks at, and so copies, what it does not use
+    option, *sys.argv = _children(socket.socket(fileno=int(sys.argv[1])))
+    try:
+        _run(option)
+        _status.append(0)
+    except SystemExit as end:
+        _status.append(end.code if isinstance(end.code, int) else int(end.code is not None))
+        raise
+    except Exception:
+        _status.append(1)
+        raise
