@@ -101,6 +101,8 @@ def place(registers: list[int], values: list[int], width: int, *, high: bool) ->
 
 def is_same(found: int, wanted: int, width: int) -> bool:
     """Any NaN equals any other."""
+    if found == wanted:
+        return True
     format = F32 if width == 32 else F16
     for at in range(0, 32, width):
         a, b = (bits >> at & (1 << width) - 1 for bits in (found, wanted))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
+from functools import cache, cached_property
 from typing import NamedTuple
 
 ZERO = Fraction(0)
@@ -59,6 +60,7 @@ def signed(value: Value, negative: bool | None) -> Value:
     return value._replace(negative=negative)
 
 
+@cache
 def power(exponent: int) -> Fraction:
     """2 ** exponent."""
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
@@ -89,20 +91,20 @@ class Format:
     width: int
     fraction_bits: int
 
-    @property
+    @cached_property
     def bias(self) -> int:
         return (1 << (self.width - self.fraction_bits - 2)) - 1
 
-    @property
+    @cached_property
     def smallest_exponent(self) -> int:
         """Of normal numbers."""
         return 1 - self.bias
 
-    @property
+    @cached_property
     def infinity_bits(self) -> int:
         return (2 * self.bias + 1) << self.fraction_bits
 
-    @property
+    @cached_property
     def sign_bit(self) -> int:
         return 1 << (self.width - 1)
 
