@@ -33,7 +33,7 @@ gc.set_threshold(100_000)  # else Python looks for garbage after each 700 new ob
 sys.path[:0] = [str(EXAMPLES), str(EXAMPLES.parent), str(ROOT / "benchmarks")]
 
 
-# Half a minute of a processor and more. Those of the last folders would else be begun when the others are through.
+# What takes longest, and what is long in the last folders, which would else be begun when the others are through.
 LONGEST = (
     "test_packaging.py",
     "test_cpp.py",
