@@ -445,13 +445,16 @@ class KernelInductorCall:
 
     def __call__(self, *args: Any) -> None: ...
 
-def kernel_inductor_call(handle: str, has_block: bool, overload: Callable[..., None]) -> KernelInductorCall:
+def kernel_inductor_call(
+    handle: str, overload: Callable[..., None], has_block: bool, **options: Unpack[Options]
+) -> KernelInductorCall:
     """A call that launches where PyTorch has nothing to see, else calls the kernel's operator.
 
     Args:
         handle: the kernel's.
-        has_block: whether ``overload`` is the one that takes the block and the shared memory.
-        overload: the operator that ``define_traced_operator`` has defined, whose arguments the call has.
+        overload: an operator of the kernel alone, whose arguments the call has.
+        has_block: whether the block and the shared memory are among them.
+        options: what all launches have.
     """
 
 @final

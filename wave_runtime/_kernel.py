@@ -157,7 +157,7 @@ def _operator_name(handle: str) -> str:
     packet = getattr(torch.ops.wave_kernel, name)
     for overload in (getattr(packet, name) for name in packet.overloads()):
         has_block = overload is getattr(packet, "block", None)
-        _torch.set_inductor_call(overload, _C.kernel_inductor_call(handle, has_block, overload))
+        _torch.set_inductor_call(overload, _C.kernel_inductor_call(handle, overload, has_block))
         keep_order(overload)
     return name
 
@@ -338,6 +338,7 @@ def as_operator(self: _C.Kernel, name: str, **options: Any) -> _torch.OpOverload
         launch_embedded(*_operator_arguments(self, *arguments, grid=(x, y, z), **options))
 
     embed_in_packages(overload, launch)
+    _torch.set_inductor_call(overload, _C.kernel_inductor_call(self.handle, overload, False, **options))
     floats = [name for name, kind in zip(names, self._plan, strict=False) if kind == "float"]
     _torch.watch_numbers(overload, floats, lambda _, value: self._check_number(value))
     return overload

@@ -185,6 +185,4 @@ std::string define_traced_operator(const Kernel& kernel) {
   return name;
 }
 
-size_t traced_geometry_count(bool has_block) { return (has_block ? kGridAndBlock : kGrid).count; }
-
 }  // namespace wave

@@ -25,7 +25,4 @@ bool can_have_operator(const Kernel& kernel);
 /// Thread-safe. The kernel must be one that can have an operator.
 std::string define_traced_operator(const Kernel& kernel);
 
-/// How many arguments it has behind the kernel's own, in its overload "block" or the other.
-size_t traced_geometry_count(bool has_block);
-
 }  // namespace wave

@@ -10,6 +10,7 @@ import torch
 from operators_support import add, add_out, twice
 from support import EXAMPLES
 from torch import Tensor
+from torch._inductor.utils import fresh_cache, run_and_get_code
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import wave_runtime
@@ -49,7 +50,7 @@ def operator() -> Calls:
 
 
 def test_a_kernel_is_launched_without_the_operator(vector_add: wave_runtime.Kernel, operator: Calls) -> None:
-    call = _C.kernel_inductor_call(vector_add.handle, True, operator)
+    call = _C.kernel_inductor_call(vector_add.handle, operator, True)
     a, b, out = torch.randn(500), torch.randn(500), torch.zeros(500)
     version = out._version
     assert call(a, b, out, 500, 2, 1, 1, 256, 1, 1, 0) is None
@@ -62,7 +63,7 @@ def test_a_block_that_the_binary_fixes_is_no_argument(operator: Calls) -> None:
     signature = "a: *f32 const, b: *f32, m: i64"
     kernel = wave_runtime.load(EXAMPLES / "binaries" / "row_sum_f32_256.hsaco", signature=signature)["reduce_rows"]
     a, out = torch.ones(32, 256), torch.zeros(32)
-    _C.kernel_inductor_call(kernel.handle, False, operator)(a, out, 32, 1, 32, 1)
+    _C.kernel_inductor_call(kernel.handle, operator, False)(a, out, 32, 1, 32, 1)
     assert torch.equal(out, torch.full((32,), 256.0))
     assert operator.given == []
 
@@ -71,10 +72,37 @@ def test_extents_and_shared_memory_have_their_places(vector_add: wave_runtime.Ke
     seen: list[wave_runtime.hooks.LaunchEvent] = []
     out = torch.zeros(500)
     with wave_runtime.hooks.launch_hook(enter=seen.append):
-        call = _C.kernel_inductor_call(vector_add.handle, True, operator)
+        call = _C.kernel_inductor_call(vector_add.handle, operator, True)
         call(torch.zeros(500), torch.zeros(500), out, 0, 2, 3, 4, 5, 6, 7, 8)
     ((_, _, _, grid, block, shared_memory, _, _),) = seen
     assert (grid, block, shared_memory) == ((2, 3, 4), (5, 6, 7), 8)
+
+
+def test_options_and_extents_that_an_operator_fixes(vector_add: wave_runtime.Kernel, operator: Calls) -> None:
+    seen: list[tuple[object, ...]] = []
+    out = torch.zeros(500)
+    call = _C.kernel_inductor_call(vector_add.handle, operator, False, block=(32, 2), shared_memory=8)
+    with wave_runtime.hooks.launch_hook(enter=lambda event: seen.append(event[3:6])):
+        for extents in ((2,), (2, 3), (2, 3, 4)):
+            call(torch.zeros(500), torch.zeros(500), out, 0, *extents)
+    assert seen == [((2, 1, 1), (32, 2, 1), 8), ((2, 3, 1), (32, 2, 1), 8), ((2, 3, 4), (32, 2, 1), 8)]
+    for extents in ((), (2, 3, 4, 5)):
+        assert call(torch.zeros(500), torch.zeros(500), out, 0, *extents) == "from the operator"
+
+
+def test_an_operator_of_a_kernel_is_called_so(vector_add: wave_runtime.Kernel) -> None:
+    own = vector_add.as_operator("wave_test::called_by_inductor", block=256)
+
+    def double(a: Tensor) -> Tensor:
+        out = torch.empty_like(a)
+        own(a, a, out, a.numel(), 2)
+        return out
+
+    a = torch.randn(500)
+    with fresh_cache():
+        result, (code, *_) = run_and_get_code(torch.compile(double, fullgraph=True), a)
+    assert torch.equal(result, 2 * a)
+    assert code.count("torch.ops.wave_test.called_by_inductor.default.inductor_call(") == 1
 
 
 UNUSUAL: dict[str, Callable[[list[Any]], None]] = {
@@ -99,7 +127,7 @@ def test_the_operator_takes_what_is_unusual(
     out = torch.zeros(500)
     arguments: list[Any] = [torch.randn(500), torch.randn(500), out, 500, 2, 1, 1, 256, 1, 1, 0]
     change(arguments)
-    call: Any = _C.kernel_inductor_call(vector_add.handle, True, operator)
+    call: Any = _C.kernel_inductor_call(vector_add.handle, operator, True)
     assert call(*arguments) == "from the operator"
     ((*given,),) = operator.given
     assert all(a is b for a, b in zip(given, arguments, strict=True))
@@ -108,7 +136,7 @@ def test_the_operator_takes_what_is_unusual(
 
 def test_modes_see_the_operators(vector_add: wave_runtime.Kernel, operator: Calls) -> None:
     a, b, out = torch.randn(500), torch.randn(500), torch.zeros(500)
-    call: Any = _C.kernel_inductor_call(vector_add.handle, True, operator)
+    call: Any = _C.kernel_inductor_call(vector_add.handle, operator, True)
     with Seen():
         assert call(a, b, out, 500, 2, 1, 1, 256, 1, 1, 0) == "from the operator"
     with Seen() as seen:
