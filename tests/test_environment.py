@@ -262,7 +262,7 @@ def change():
 changing = threading.Thread(target=change)
 changing.start()
 bound = kernel.bind(a, a, c, 64, grid=1, block=64)
-end = time.monotonic() + 2
+end = time.monotonic() + 1
 while time.monotonic() < end:
     {launch}
 stop.set()

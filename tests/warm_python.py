@@ -23,6 +23,7 @@ import subprocess
 import sys
 import threading
 import types
+import weakref
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -242,6 +243,8 @@ if __name__ == "__main__":
         importlib.import_module(sys.argv[2])
     gc.collect()
     gc.freeze()  # so that no child looks at, and so copies, what it does not use
+    for finalizer in list(weakref.finalize._registry):
+        finalizer.atexit = False  # nor takes back each of torch's operators
     option, *sys.argv = _children(socket.socket(fileno=int(sys.argv[1])))
     try:
         _run(option)

@@ -48,13 +48,13 @@ def _fallback(lowering: Any, overload: _torch.OpOverload) -> Callable[..., Any]:
         return cast("Callable[..., Any]", fallback)
 
     def lower(*args: Any, **keywords: Any) -> Any:
-        graph = _torch.inductor_graph()
-        if graph.cpp_wrapper:
+        if not _torch.inductor_writes_python():
             return fallback(*args, **keywords)
         keywords.pop("fingerprint", None)  # which is for caches of graphs alone
-        before = len(graph.operations)
+        operations = _torch.inductor_graph().operations
+        before = len(operations)
         result = fallback(*args, **keywords)
-        _torch.emit_inductor_call(graph.operations[before:], overload)
+        _torch.emit_inductor_call(operations[before:], overload)
         return result
 
     return lower

@@ -155,9 +155,9 @@ def _operator_name(handle: str) -> str:
     """Runs while torch.compile traces, so that the operator is there before a compiled graph, of a cache even, runs."""
     name = _C.define_traced_operator(handle)
     packet = getattr(torch.ops.wave_kernel, name)
-    for overload in (getattr(packet, name) for name in packet.overloads()):
-        has_block = overload is getattr(packet, "block", None)
-        _torch.set_inductor_call(overload, _C.kernel_inductor_call(handle, overload, has_block))
+    for kind in packet.overloads():
+        overload = getattr(packet, kind)
+        _torch.set_inductor_call(overload, _C.kernel_inductor_call(handle, overload, kind == "block"))
         keep_order(overload)
     return name
 

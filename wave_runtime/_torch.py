@@ -499,6 +499,12 @@ def inductor_graph() -> Any:
     return V.graph
 
 
+def inductor_writes_python() -> bool:
+    """Whether it makes Python of its graph, rather than C++ or another graph."""
+    graph = inductor_graph()
+    return not graph.cpp_wrapper and not graph.fx_wrapper
+
+
 def set_inductor_call(overload: OpOverload, call: Callable[..., Any]) -> None:
     """Say what the code that Inductor writes for Python calls in the operator's place, with the same arguments.
 

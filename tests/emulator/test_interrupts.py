@@ -239,10 +239,10 @@ except wave_runtime.KernelFault as fault:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_time_limit(mode: str, tmp_path: Path) -> None:
-    output, _ = ended(start(tmp_path, mode, LIMITED, WAVE_RUNTIME_TIME_LIMIT="0.2"))
+    output, _ = ended(start(tmp_path, mode, LIMITED, WAVE_RUNTIME_TIME_LIMIT="0.1"))
     first, *rest = output.splitlines()
     assert first == (
-        "kernel 'two_waves' on the gfx942 emulator: the launch ran longer than 0.2 seconds, the limit that "
+        "kernel 'two_waves' on the gfx942 emulator: the launch ran longer than 0.1 seconds, the limit that "
         "WAVE_RUNTIME_TIME_LIMIT sets; 0 of 8 workgroups had finished"
     )
     # On a busy machine the time may be up before the first instruction, at 0.
@@ -254,9 +254,9 @@ def test_time_limit(mode: str, tmp_path: Path) -> None:
 
 def test_time_limit_of_the_hip_library(tmp_path: Path) -> None:
     code = "try:\n    launch()\nexcept RuntimeError as error:\n    print(error)\n"
-    output, errors = ended(start(tmp_path, "plain", WAITING + code, WAVE_RUNTIME_TIME_LIMIT="0.2", **HIP))
+    output, errors = ended(start(tmp_path, "plain", WAITING + code, WAVE_RUNTIME_TIME_LIMIT="0.1", **HIP))
     assert "hipErrorLaunchFailure" in output
-    assert "the launch ran longer than 0.2 seconds, the limit that WAVE_RUNTIME_TIME_LIMIT sets" in errors
+    assert "the launch ran longer than 0.1 seconds, the limit that WAVE_RUNTIME_TIME_LIMIT sets" in errors
 
 
 def test_time_limit_tells_how_far_a_launch_got(probe: LoadKernel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import torch
 from operators_support import add, add_out, twice
 from support import EXAMPLES
 from torch import Tensor
+from torch._inductor import config as inductor_config
 from torch._inductor.utils import fresh_cache, run_and_get_code
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -191,3 +192,14 @@ def test_a_result_that_is_an_input_is_an_error() -> None:
 
     with pytest.raises(ValueError, match="returned a tensor that shares memory with an argument"):
         returns_its_input.overload.inductor_call(torch.ones(4))  # type: ignore[attr-defined]
+
+
+@pytest.mark.long
+@inductor_config.patch(cpp_wrapper=True)
+def test_code_in_cpp_calls_the_operator() -> None:
+    a, b = torch.randn(20), torch.randn(20)
+    with fresh_cache():
+        result, (code, *_) = run_and_get_code(torch.compile(lambda a, b: add(a, b) * 2, fullgraph=True), a, b)
+    torch.testing.assert_close(result, (a + b) * 2)
+    assert "inductor_call" not in code
+    assert add.fingerprint in code
