@@ -46,10 +46,15 @@ def _fallback(lowering: Any, overload: _torch.OpOverload) -> Callable[..., Any]:
     fallback = lowering.fallback_handler(overload)
     if not _torch.has_inductor_call(overload):
         return cast("Callable[..., Any]", fallback)
+    arguments = _torch.schema(overload).arguments
 
     def lower(*args: Any, **keywords: Any) -> Any:
         if not _torch.inductor_writes_python():
             return fallback(*args, **keywords)
+        for argument in arguments[len(args) :]:  # the compiler passes those that have a default by name
+            if argument.kwarg_only or argument.name not in keywords:
+                break
+            args = (*args, keywords.pop(argument.name))
         keywords.pop("fingerprint", None)  # which is for caches of graphs alone
         operations = _torch.inductor_graph().operations
         before = len(operations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -91,19 +92,24 @@ def test_options_and_extents_that_an_operator_fixes(vector_add: wave_runtime.Ker
         assert call(torch.zeros(500), torch.zeros(500), out, 0, *extents) == "from the operator"
 
 
-def test_an_operator_of_a_kernel_is_called_so(vector_add: wave_runtime.Kernel) -> None:
-    own = vector_add.as_operator("wave_test::called_by_inductor", block=256)
+def test_an_operator_of_a_kernel_is_called_so() -> None:
+    """With its arguments by place, also those that have defaults and names that the fingerprint of others has."""
+    signature = "a: *f32 const, b: *f32 const, c: *f32, fingerprint: i32"
+    file = EXAMPLES / "binaries" / "basics.hsaco"
+    kernel = wave_runtime.load(file, signature={"vector_add": signature})["vector_add"]
+    own = kernel.as_operator("wave_test::called_by_inductor", block=256)
 
     def double(a: Tensor) -> Tensor:
         out = torch.empty_like(a)
-        own(a, a, out, a.numel(), 2)
+        own(a, a, out, fingerprint=a.numel(), grid_x=2)
         return out
 
     a = torch.randn(500)
     with fresh_cache():
         result, (code, *_) = run_and_get_code(torch.compile(double, fullgraph=True), a)
     assert torch.equal(result, 2 * a)
-    assert code.count("torch.ops.wave_test.called_by_inductor.default.inductor_call(") == 1
+    call = r"torch\.ops\.wave_test\.called_by_inductor\.default\.inductor_call\((\w+, ){3}500, 2, 1, 1\)"
+    assert len(re.findall(call, code)) == 1
 
 
 UNUSUAL: dict[str, Callable[[list[Any]], None]] = {
