@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import wave_runtime
 
@@ -27,6 +29,18 @@ KNOWN_FINDINGS = ["races:global-race moe_gemm", "numbers:infinity activation"]
 STANDARD_HEADER = re.compile(r"^#include <(\w+)>$", re.MULTILINE)
 
 LoadKernel = Callable[..., wave_runtime.Kernel]
+
+
+class Watch(TorchDispatchMode):
+    """Lists the operators that are called in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.append(str(function))
+        return function(*args, **(kwargs or {}))
 
 
 def first_or_long(values: Iterable[object], count: int) -> list[object]:

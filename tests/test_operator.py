@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from support import LoadKernel
+from support import LoadKernel, Watch
 
 import wave_runtime
 
@@ -152,17 +152,10 @@ def test_empty_tensors(add: Launch) -> None:
 
 
 def test_modes_see_the_operator(vector_add: wave_runtime.Kernel) -> None:
-    seen = []
-
-    class Watch(torch.utils._python_dispatch.TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
-            seen.append(str(function))
-            return function(*args, **(kwargs or {}))
-
     a, b, out = inputs()
-    with Watch():
+    with Watch() as watch:
         vector_add(a, b, out, 500, grid=2, block=256)
-    assert seen == ["wave.launch.default"]
+    assert watch.seen == ["wave.launch.default"]
     assert torch.equal(out, a + b)
 
 

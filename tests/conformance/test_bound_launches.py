@@ -9,8 +9,8 @@ import weakref
 import pytest
 import torch
 from conformance_support import Driver
+from support import Watch
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import wave_runtime
 
@@ -189,24 +189,14 @@ def test_a_sequence_ends_with_the_launch_that_fails(driver: Driver, increment: w
     assert b._version == 1
 
 
-class Recorded(TorchDispatchMode):
-    def __init__(self) -> None:
-        super().__init__()
-        self.operators: list[str] = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
-        self.operators.append(str(func))
-        return func(*args, **(kwargs or {}))
-
-
 def test_operators_under_modes(driver: Driver, increment: wave_runtime.Kernel) -> None:
     a, b = driver.zeros(4), driver.zeros(4)
     bound = increment.bind(a, b, 4, 0, grid=1, block=64)
     sequence = wave_runtime.sequence([bound, bound])
-    with Recorded() as mode:
+    with Watch() as watch:
         bound()
         sequence()
-    assert mode.operators == ["wave.launch.default"] * 3
+    assert watch.seen == ["wave.launch.default"] * 3
     assert b.tolist() == [1] * 4
     assert b._version == 3
 

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
 
 import pytest
 import torch
 from operators_support import add, add_out, launch_add
+from support import Watch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import wave_runtime
-
-
-class Watch(TorchDispatchMode):
-    """Lists the operators that are called in it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[str] = []
-
-    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.seen.append(str(function))
-        return function(*args, **(kwargs or {}))
 
 
 def test_result_and_schema() -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 import torch
 from operators_support import add, add_out, twice
-from support import EXAMPLES
+from support import EXAMPLES, Watch
 from torch import Tensor
 from torch._inductor import config as inductor_config
 from torch._inductor.utils import fresh_cache, run_and_get_code
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import wave_runtime
 from wave_runtime import _C
@@ -32,18 +31,6 @@ class Calls:
 
 class Subclass(torch.Tensor):
     """A tensor that takes part in what it is given to."""
-
-
-class Seen(TorchDispatchMode):
-    """Notes the operators that run."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-
-    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.names.append(str(function))
-        return function(*args, **(kwargs or {}))
 
 
 @pytest.fixture
@@ -144,11 +131,11 @@ def test_the_operator_takes_what_is_unusual(
 def test_modes_see_the_operators(vector_add: wave_runtime.Kernel, operator: Calls) -> None:
     a, b, out = torch.randn(500), torch.randn(500), torch.zeros(500)
     call: Any = _C.kernel_inductor_call(vector_add.handle, operator, True)
-    with Seen():
+    with Watch():
         assert call(a, b, out, 500, 2, 1, 1, 256, 1, 1, 0) == "from the operator"
-    with Seen() as seen:
+    with Watch() as watch:
         add.overload.inductor_call(a, b)  # type: ignore[attr-defined]
-    assert seen.names == ["wave_test.add.default"]
+    assert watch.seen == ["wave_test.add.default"]
 
 
 def test_an_operator_runs_its_body(operator: Calls) -> None:
