@@ -230,7 +230,7 @@ headers := $(shell find csrc tests/cpp -name '*.h' -o -name '*.in[cl]')
 sanitized_tests := tests/emulator tests/code_object tests/isa tests/test_load.py tests/test_run.py tests/test_arguments.py \
   tests/test_accesses.py tests/test_compare.py tests/test_geometry.py tests/test_operator.py \
   tests/test_hip_emulator.py::test_program
-sanitized_flags := -std=c++20 -g -O1 -ffp-contract=off -Icsrc -Itests/cpp
+sanitized_flags := -std=c++20 -g -O1 -DWAVE_WITHOUT_TAIL_CALLS -ffp-contract=off -Icsrc -Itests/cpp
 
 build/tsan/%.o: %.cpp $(headers)
 	@mkdir -p $(@D)

@@ -16,14 +16,14 @@ namespace {
 /// The target of a relative branch: resolved when decoded, or looked up where it lies in another function.
 const Op* branch(Wave& wave, const Op* op) {
   if (op->scalar.target != nullptr) [[likely]]
-    return op->scalar.target;
+    return go_to(wave, op, op->scalar.target);
   const i64 offset = i64{static_cast<i16>(op->scalar.simm16)} * 4 + 4;
-  return wave.jump(wave.address(op) + static_cast<u64>(offset));
+  return go_to(wave, op, wave.jump(wave.address(op) + static_cast<u64>(offset)));
 }
 
 template <bool (*kTaken)(const Wave&)>
 const Op* branch_if(Wave& wave, const Op* op) {
-  return kTaken(wave) ? branch(wave, op) : next(op);
+  return kTaken(wave) ? branch(wave, op) : go_on(wave, op);
 }
 
 bool scc0(const Wave& wave) { return !wave.scc; }
@@ -40,13 +40,15 @@ const Op* s_sleep(Wave& wave, const Op* op) { return stop(wave, op, Status::Yiel
 
 const Op* s_getpc_b64(Wave& wave, const Op* op) {
   wave.set_mask(op->scalar.dst, wave.address(next(op)));
-  return next(op);
+  return go_on(wave, op);
 }
-const Op* s_setpc_b64(Wave& wave, const Op* op) { return wave.jump(read_scalar64(wave, op->scalar, 0)); }
+const Op* s_setpc_b64(Wave& wave, const Op* op) {
+  return go_to(wave, op, wave.jump(read_scalar64(wave, op->scalar, 0)));
+}
 const Op* s_swappc_b64(Wave& wave, const Op* op) {
   const u64 target = read_scalar64(wave, op->scalar, 0);
   wave.set_mask(op->scalar.dst, wave.address(next(op)));
-  return wave.jump(target);
+  return go_to(wave, op, wave.jump(target));
 }
 
 const Op* s_call_b64(Wave& wave, const Op* op) {
@@ -68,15 +70,15 @@ void set_stack_depth(Wave& wave, u32 depth) {
 
 const Op* fork(Wave& wave, const Op* op, u64 condition, u64 target) {
   const u64 exec = wave.exec(), taken = condition & exec, untaken = ~condition & exec;
-  if (taken == exec) return wave.jump(target);
-  if (untaken == exec) return next(op);
+  if (taken == exec) return go_to(wave, op, wave.jump(target));
+  if (untaken == exec) return go_on(wave, op);
   const bool target_waits = std::popcount(untaken) < std::popcount(taken);
   const u32 depth = stack_depth(wave), stack = stack_registers(wave, depth);
   wave.set_pair(stack, target_waits ? taken : untaken);
   wave.set_pair(stack + 2, target_waits ? target : wave.address(next(op)));
   set_stack_depth(wave, depth + 1);
   wave.set_exec(target_waits ? untaken : taken);
-  return target_waits ? next(op) : wave.jump(target);
+  return target_waits ? go_on(wave, op) : go_to(wave, op, wave.jump(target));
 }
 
 const Op* s_cbranch_g_fork(Wave& wave, const Op* op) {
@@ -87,21 +89,21 @@ const Op* s_cbranch_i_fork(Wave& wave, const Op* op) {
 }
 const Op* s_cbranch_join(Wave& wave, const Op* op) {
   const u32 depth = stack_depth(wave);
-  if (depth == read_scalar32(wave, op->scalar, 0)) return next(op);
+  if (depth == read_scalar32(wave, op->scalar, 0)) return go_on(wave, op);
   if (depth == 0) fault("a join without a fork");
   const u32 stack = stack_registers(wave, depth - 1);
   set_stack_depth(wave, depth - 1);
   wave.set_exec(wave.pair(stack));
-  return wave.jump(wave.pair(stack + 2));
+  return go_to(wave, op, wave.jump(wave.pair(stack + 2)));
 }
 
 // What ends a wave otherwise than by its own will, or asks others for something.
 
 /// Traps of the AMDGPU ABI: 2 is llvm.trap, which ends failed asserts and __builtin_trap; 3 is llvm.debugtrap, which
 /// does nothing where no debugger is attached.
-const Op* s_trap(Wave&, const Op* op) {
+const Op* s_trap(Wave& wave, const Op* op) {
   constexpr u32 kAbort = 2, kDebug = 3;
-  if (op->scalar.simm16 == kDebug) return next(op);
+  if (op->scalar.simm16 == kDebug) return go_on(wave, op);
   if (op->scalar.simm16 == kAbort)
     throw Abort{{"the kernel has aborted: a trap (__builtin_trap, or an assert that failed)"}};
   fault(text("trap ", op->scalar.simm16, ", for which there is no handler"));
@@ -111,17 +113,17 @@ const Op* s_trap(Wave&, const Op* op) {
 const Op* s_sendmsg(Wave& wave, const Op* op) {
   constexpr u32 kMessage = 15, kInterrupt = 1;
   if ((op->scalar.simm16 & kMessage) != kInterrupt) fault(message_name(wave, op) + ", which nobody takes here");
-  return next(op);
+  return go_on(wave, op);
 }
 
-const Op* s_sethalt(Wave&, const Op* op) {
+const Op* s_sethalt(Wave& wave, const Op* op) {
   if (op->scalar.simm16 & 1) fault("the wave halts, and there is no debugger that would let it go on");
-  return next(op);
+  return go_on(wave, op);
 }
 const Op* s_sendmsghalt(Wave&, const Op*) { fault("the wave halts, and there is no driver that would let it go on"); }
 
 const Op* s_setkill(Wave& wave, const Op* op) {
-  return op->scalar.simm16 & 1 ? stop(wave, op, Status::Ended) : next(op);
+  return op->scalar.simm16 & 1 ? stop(wave, op, Status::Ended) : go_on(wave, op);
 }
 
 constexpr Body kBodies[] = {

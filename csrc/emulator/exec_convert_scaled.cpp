@@ -69,7 +69,7 @@ const Op* for_each_lane(Wave& wave, const Op* op, Convert convert) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if (wave.exec_lanes.lane[lane] != 0) convert(lane);
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 template <class Small, class Values>

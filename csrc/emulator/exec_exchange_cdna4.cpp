@@ -26,7 +26,7 @@ const Op* permlane_swap(Wave& wave, const Op* op) {
     if (enabled(lane) && (upper_counts || bound_control)) lower = upper_counts ? to_lower : 0;
     if (enabled(lane + kCount) && (lower_counts || bound_control)) upper = lower_counts ? to_upper : 0;
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// 16 lanes read rows of 16 elements of kBits, in turn: as many lanes as a row takes have one row of the matrix. Each

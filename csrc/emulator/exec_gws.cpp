@@ -30,7 +30,7 @@ u32 value_of(const Wave& wave, const Op* op) {
 
 const Op* ds_gws_init(Wave& wave, const Op* op) {
   grid_sync_of(wave).set(resource_of(wave, op), value_of(wave, op));
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// A wave that waits comes here again in its next turn.
@@ -45,11 +45,12 @@ const Op* ds_gws_barrier(Wave& wave, const Op* op) {
   if (wave.grid_barrier != 0 && !sync.is_over(resource, wave.grid_barrier)) {
     wave.status = Status::Yielded;
     wave.op = op;
+    --wave.end;  // it counts as an instruction
     return nullptr;
   }
   wave.grid_barrier = 0;
   if (observer != nullptr) observer->pass_grid_barrier(wave, sync.address(resource));
-  return next(op);
+  return go_on(wave, op);
 }
 
 constexpr Body kBodies[] = {

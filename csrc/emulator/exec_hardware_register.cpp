@@ -12,7 +12,7 @@ namespace {
 const Op* set_mode(Wave& wave, const Op* op, u32 bits) {
   const bool singly = wave.runs_singly();
   wave.set_mode(bits);
-  return wave.runs_singly() == singly ? next(op) : stop(wave, op, Status::Running);
+  return wave.runs_singly() == singly ? go_on(wave, op) : stop(wave, op, Status::Running);
 }
 
 enum Register : u32 { kMode = 1, kStatus = 2, kHwId = 4, kShMemBases = 15, kXccId = 20 };
@@ -72,13 +72,13 @@ struct RegisterField {
 const Op* s_getreg_b32(Wave& wave, const Op* op) {
   const RegisterField field(op->scalar.simm16);
   write_scalar32(wave, op->scalar.dst, static_cast<u32>(read_register(wave, field.number) >> field.low & field.mask));
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// Writes to other registers than MODE have no effect.
 const Op* set_register(Wave& wave, const Op* op, u32 value, u32 writable = ~0u) {
   const RegisterField field(op->scalar.simm16);
-  if (field.number != kMode) return next(op);
+  if (field.number != kMode) return go_on(wave, op);
   const u32 mask = static_cast<u32>(field.mask << field.low) & writable;
   return set_mode(wave, op, (wave.mode.bits & ~mask) | (value << field.low & mask));
 }
@@ -101,7 +101,7 @@ u32 hw_id1(const Wave& wave) {
 const Op* getreg_mode(Wave& wave, const Op* op) {
   const RegisterField field(op->scalar.simm16);
   write_scalar32(wave, op->scalar.dst, static_cast<u32>((wave.mode.bits & known_mode(wave)) >> field.low & field.mask));
-  return next(op);
+  return go_on(wave, op);
 }
 const Op* setreg_mode(Wave& wave, const Op* op) {
   return set_register(wave, op, read_scalar32(wave, op->scalar, 1), known_mode(wave));
@@ -118,12 +118,12 @@ const Op* getreg_other(Wave& wave, const Op* op) {
                     : field.number == kStatus && processor(wave).has_ieee_mode ? status_register(wave)
                                                                                : 0;
   write_scalar32(wave, op->scalar.dst, static_cast<u32>(value >> field.low & field.mask));
-  return next(op);
+  return go_on(wave, op);
 }
-const Op* setreg_other(Wave& /*wave*/, const Op* op) { return next(op); }
+const Op* setreg_other(Wave& wave, const Op* op) { return go_on(wave, op); }
 
 /// FLAT_SCR_LO and FLAT_SCR_HI: scratch is addressed as if they always were what the kernel was given for them.
-const Op* keep_scratch(Wave& /*wave*/, const Op* op) { return next(op); }
+const Op* keep_scratch(Wave& wave, const Op* op) { return go_on(wave, op); }
 
 const Op* s_setvskip(Wave& wave, const Op* op) {
   const bool skips = read_scalar32(wave, op->scalar, 0) >> (read_scalar32(wave, op->scalar, 1) & 31) & 1;
@@ -144,11 +144,11 @@ const Op* s_set_gpr_idx_on(Wave& wave, const Op* op) {
 const Op* s_set_gpr_idx_off(Wave& wave, const Op* op) { return set_mode(wave, op, wave.mode.bits & ~Mode::kGprIndex); }
 const Op* s_set_gpr_idx_mode(Wave& wave, const Op* op) {
   set_indexed_operands(wave, op->scalar.simm16);
-  return next(op);
+  return go_on(wave, op);
 }
 const Op* s_set_gpr_idx_idx(Wave& wave, const Op* op) {
   set_index(wave, read_scalar32(wave, op->scalar, 0));
-  return next(op);
+  return go_on(wave, op);
 }
 
 constexpr Body kBodies[] = {

@@ -18,21 +18,21 @@ const LaneRow& vector_row(const Wave& wave, const Op* op) { return wave.v[op->ve
 const Op* v_readfirstlane_b32(Wave& wave, const Op* op) {
   const int lane = wave.exec() == 0 ? 0 : std::countr_zero(wave.exec());
   write_scalar32(wave, op->vector.scalar_dst, vector_row(wave, op).lane[lane]);
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// EXEC does not matter. A wave has kCount lanes.
 template <int kCount>
 const Op* v_readlane_b32(Wave& wave, const Op* op) {
   write_scalar32(wave, op->vector.scalar_dst, vector_row(wave, op).lane[read_scalar32(wave, op->vector, 1) % kCount]);
-  return next(op);
+  return go_on(wave, op);
 }
 
 template <int kCount>
 const Op* v_writelane_b32(Wave& wave, const Op* op) {
   const u32 lane = read_scalar32(wave, op->vector, 1) % kCount;
   wave.v[op->vector.dst].lane[lane] = read_scalar32(wave, op->vector, 0);
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// Both operands are written: src[0] is the other one.
@@ -41,7 +41,7 @@ const Op* v_swap_b32(Wave& wave, const Op* op) {
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] != 0) std::swap(a.lane[i], b.lane[i]);
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// The same of halves of registers, which may be those of one; as of all operands of 16 bits the modifiers say which.
@@ -54,7 +54,7 @@ const Op* v_swap_b16(Wave& wave, const Op* op) {
     a.lane[i] ^= difference << a_shift;
     b.lane[i] ^= difference << b_shift;
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// Each lane of a row of 16 reads one of its row, or of the other row of its 32 lanes (X); numbers of 4 bits say which.
@@ -90,13 +90,13 @@ const Op* permlane16_var(Wave& wave, const Op* op) {
 
 /// Exchanges the halves of a wave; one of 32 lanes has none.
 const Op* v_permlane64_b32(Wave& wave, const Op* op) {
-  if (wave.lanes == 32) return next(op);
+  if (wave.lanes == 32) return go_on(wave, op);
   const LaneRow from = vector_row(wave, op);
   LaneRow& to = wave.v[op->vector.dst];
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] != 0) to.lane[i] = from.lane[i ^ 32];
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// A vector register whose number is relative to M0.
@@ -114,7 +114,7 @@ const Op* move_relative(Wave& wave, const Op* op, u32 source_offset, u32 destina
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] != 0) to.lane[i] = from != nullptr ? from->lane[i] : read_scalar32(wave, op->vector, 0);
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 const Op* v_movrels_b32(Wave& wave, const Op* op) { return move_relative(wave, op, wave.s[sreg::kM0], 0); }
@@ -136,7 +136,7 @@ const Op* v_swaprel_b32(Wave& wave, const Op* op) {
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] != 0) std::swap(a.lane[i], b.lane[i]);
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 constexpr Body kBodies[] = {

@@ -85,18 +85,18 @@ template <int kDwords, u32 kUnit>
 const Op* ds_read2(Wave& wave, const Op* op) {
   constexpr u32 kSize = sizeof(u32) * kDwords;
   if constexpr (kDwords == 1) {
-    if (read2_groups<sizeof(u32), kDwords, kUnit>(wave, op)) return next(op);
+    if (read2_groups<sizeof(u32), kDwords, kUnit>(wave, op)) return go_on(wave, op);
   }
-  if (read2_groups<0, kDwords, kUnit>(wave, op)) return next(op);
+  if (read2_groups<0, kDwords, kUnit>(wave, op)) return go_on(wave, op);
   const u32 one = op->lds.offset[0] * kUnit, other = op->lds.offset[1] * kUnit;
   const u32 lower = std::min(one, other), upper = std::max(one, other);
   Addresses<u32> addresses;
-  if (!Lds::find_at(wave, op, lower, addresses)) return next(op);
+  if (!Lds::find_at(wave, op, lower, addresses)) return go_on(wave, op);
   LaneRow* const rows = &wave.v[op->lds.dst];
   const bool are_covered = wave.group->direct_lds_bytes().contains({u64{addresses.high} + (upper - lower), kSize});
   if (are_covered && is_one_access<kDwords, kUnit>(op->lds)) {
     load_covered_rows<Lds, u32, 2 * kDwords, Part::Whole>(wave, addresses, rows);
-    return next(op);
+    return go_on(wave, op);
   }
   for (int k = 0; k < 2; ++k) {
     const u32 behind = op->lds.offset[k] * kUnit - lower;
@@ -106,7 +106,7 @@ const Op* ds_read2(Wave& wave, const Op* op) {
       load_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses.moved(behind), rows + k * kDwords);
     }
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// Two equal offsets are one write, of the first data (ISA document, "LDS Instructions": one address is specified so).
@@ -116,17 +116,17 @@ const Op* ds_write2(Wave& wave, const Op* op) {
   const u32 offset[] = {op->lds.offset[0] * kUnit, op->lds.offset[1] * kUnit};
   const LaneRow* const rows[] = {&wave.v[op->lds.data[0]], &wave.v[op->lds.data[1]]};
   Addresses<u32> addresses;
-  if (!Lds::find_at(wave, op, offset[0], addresses)) return next(op);
+  if (!Lds::find_at(wave, op, offset[0], addresses)) return go_on(wave, op);
   if (is_one_access<kDwords, kUnit>(op->lds) && rows[1] == rows[0] + kDwords &&
       Lds::covers(wave, 0, addresses.high, 2 * kSize, true)) {
     store_rows<Lds, u32, 2 * kDwords, Part::Whole>(wave, addresses, rows[0]);
-    return next(op);
+    return go_on(wave, op);
   }
   store_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses, rows[0]);
   if (offset[1] != offset[0]) {
     store_rows<Lds, u32, kDwords, Part::Whole>(wave, addresses.moved(offset[1] - offset[0]), rows[1]);
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// Gives each enabled lane the data of lane source(lane), which is zero where that one is disabled.
@@ -165,7 +165,7 @@ const Op* ds_bpermute_fi_b32(Wave& wave, const Op* op) {
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] != 0) to.lane[i] = data.lane[named_lane<kSpan>(address.lane[i] + op->lds.offset[0], i)];
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// Where several lanes send to one, the highest of them wins.
@@ -239,7 +239,7 @@ const Op* ds_add_f32(Wave& wave, const Op* op) {
 template <class T, u32 kUnit>
 const Op* ds_wrxchg2(Wave& wave, const Op* op) {
   Addresses<u32> addresses[2];
-  if (!find_two<kUnit>(wave, op, addresses)) return next(op);
+  if (!find_two<kUnit>(wave, op, addresses)) return go_on(wave, op);
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] == 0) continue;
     T value[2], old[2];
@@ -248,14 +248,14 @@ const Op* ds_wrxchg2(Wave& wave, const Op* op) {
     for (int k = 0; k < 2; ++k) Lds::write(wave, {addresses[k].lane[i], sizeof(T)}, &value[k], i);
     for (u32 k = 0; k < 2; ++k) set_value(&wave.v[op->lds.dst + k * (sizeof(T) / sizeof(u32))], old[k], i);
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// Replaces either dword where bit 31 of the new one says so, and clears that bit. The address is rounded down to both;
 /// the document's mask for that, 0xfff8, is of LDS of 64 KiB, of which gfx950 has more.
 const Op* ds_condxchg32_rtn_b64(Wave& wave, const Op* op) {
   Addresses<u32> addresses;
-  if (!Lds::find(wave, op, addresses)) return next(op);
+  if (!Lds::find(wave, op, addresses)) return go_on(wave, op);
   for (int i = 0; i < kLanes; ++i) {
     if (wave.exec_lanes.lane[i] == 0) continue;
     const u64 address = addresses.lane[i] & ~7u;
@@ -266,7 +266,7 @@ const Op* ds_condxchg32_rtn_b64(Wave& wave, const Op* op) {
       if (data >> 31) Lds::write(wave, dword, &value, i);
     }
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// Atomics of 32 and 64 bits; the forms that return the old value end in _rtn and the type.

@@ -193,7 +193,7 @@ const Op* s_movrels(Wave& wave, const Op* op) {
   } else {
     write_scalar32(wave, op->scalar.dst, wave.s[from]);
   }
-  return next(op);
+  return go_on(wave, op);
 }
 template <u32 kDwords>
 const Op* s_movreld(Wave& wave, const Op* op) {
@@ -203,14 +203,14 @@ const Op* s_movreld(Wave& wave, const Op* op) {
   } else {
     wave.s[to] = read_scalar32(wave, op->scalar, 0);
   }
-  return next(op);
+  return go_on(wave, op);
 }
 /// With an offset for each.
 const Op* s_movrelsd_2_b32(Wave& wave, const Op* op) {
   const u32 m0 = wave.s[sreg::kM0];
   const u32 from = relative_register(wave, op->scalar.src[0], m0 & 0x3ff, 1);
   wave.s[relative_register(wave, op->scalar.dst, m0 >> 16 & 0x3ff, 1)] = wave.s[from];
-  return next(op);
+  return go_on(wave, op);
 }
 
 constexpr Body kBodies[] = {

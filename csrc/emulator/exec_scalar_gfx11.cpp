@@ -83,7 +83,7 @@ u32 half_result(const Wave& wave, f64 value) {
 }
 const Op* write_half(Wave& wave, const Op* op, f64 value) {
   write_scalar32(wave, op->scalar.dst, half_result(wave, value));
-  return next(op);
+  return go_on(wave, op);
 }
 
 f64 add(f64 a, f64 b, u32 rounding) { return sum(a, b, rounding); }
@@ -127,7 +127,7 @@ const Op* half_ieee_extremum(Wave& wave, const Op* op) {
     const u32 bits = is_inline_constant(op->scalar.src[i]) ? 0 : read_scalar32(wave, op->scalar, i);
     if (!wave.mode.ieee() || !signals_half(bits)) continue;
     write_scalar32(wave, op->scalar.dst, (bits & 0xffffu) | kQuietHalf);
-    return next(op);
+    return go_on(wave, op);
   }
   return half_binary<kBody>(wave, op);
 }
@@ -155,13 +155,13 @@ const Op* s_fmaak_f32(Wave& wave, const Op* op) {
   write_scalar32(
       wave, op->scalar.dst,
       fused(wave, read_scalar32(wave, op->scalar, 0), read_scalar32(wave, op->scalar, 1), op->scalar.literal));
-  return next(op);
+  return go_on(wave, op);
 }
 const Op* s_fmamk_f32(Wave& wave, const Op* op) {
   write_scalar32(
       wave, op->scalar.dst,
       fused(wave, read_scalar32(wave, op->scalar, 0), op->scalar.literal, read_scalar32(wave, op->scalar, 1)));
-  return next(op);
+  return go_on(wave, op);
 }
 
 u32 s_cvt_f32_i32(i32 a, Wave& wave) { return float_result(wave, a); }
@@ -171,7 +171,7 @@ const Op* s_cvt_f16_f32(Wave& wave, const Op* op) {
 }
 const Op* s_cvt_f32_f16(Wave& wave, const Op* op) {
   write_scalar32(wave, op->scalar.dst, float_result(wave, half_source(wave, op->scalar, 0)));
-  return next(op);
+  return go_on(wave, op);
 }
 u32 s_cvt_hi_f32_f16(u32 a, Wave& wave) { return float_result(wave, half_value(wave, a >> 16)); }
 /// Towards zero whatever MODE says: what an f16 cannot hold is cut off, and what is too large becomes the largest.
@@ -222,7 +222,7 @@ const Op* transcendental(Wave& wave, const Op* op) {
   const f64 value = without_denormal(kFunction(modified_source(modifiers, source)), kSmallestFloat);
   const f32 result = modified_result(modifiers, static_cast<f32>(value), static_cast<f32>(kSmallestFloat));
   write_scalar32(wave, op->vector.scalar_dst, as_bits(result));
-  return next(op);
+  return go_on(wave, op);
 }
 /// Of a finite number FP16_OVFL makes the largest one of an infinity.
 template <f64 (*kFunction)(f64)>
@@ -234,7 +234,7 @@ const Op* half_transcendental(Wave& wave, const Op* op) {
   const u32 rounded = f64_to_f16(is_too_large ? std::copysign(0x1p100, value) : value, saturates);
   const f32 result = modified_result(modifiers, f16_to_f32(rounded), static_cast<f32>(kSmallestHalf));
   write_scalar32(wave, op->vector.scalar_dst, without_denormal_half(wave, f32_to_f16(result, saturates)));
-  return next(op);
+  return go_on(wave, op);
 }
 
 bool lt(f64 a, f64 b) { return a < b; }
@@ -251,7 +251,7 @@ void compare(u32 a, u32 b, Wave& wave, bool& scc) {
 template <bool (*kCompare)(f64, f64), bool kNegated = false>
 const Op* half_compare(Wave& wave, const Op* op) {
   wave.scc = kCompare(half_source(wave, op->scalar, 0), half_source(wave, op->scalar, 1)) != kNegated;
-  return next(op);
+  return go_on(wave, op);
 }
 
 // MODE.
@@ -259,7 +259,7 @@ const Op* half_compare(Wave& wave, const Op* op) {
 template <u32 kShift>
 const Op* set_mode_field(Wave& wave, const Op* op) {
   wave.set_mode((wave.mode.bits & ~(15u << kShift)) | (op->scalar.simm16 & 15u) << kShift);
-  return next(op);
+  return go_on(wave, op);
 }
 
 // Program flow.
@@ -276,16 +276,16 @@ Barrier barrier_of(const Wave& wave, const Op* op) {
 
 const Op* s_barrier_signal(Wave& wave, const Op* op) {
   if (barrier_of(wave, op) == Barrier::Workgroup) wave.group->signal_barrier(wave);
-  return next(op);
+  return go_on(wave, op);
 }
 const Op* s_barrier_signal_isfirst(Wave& wave, const Op* op) {
   wave.scc = barrier_of(wave, op) == Barrier::Workgroup && wave.group->signal_barrier(wave);
-  return next(op);
+  return go_on(wave, op);
 }
 const Op* s_get_barrier_state(Wave& wave, const Op* op) {
   const bool is_known = barrier_of(wave, op) == Barrier::Workgroup;
   write_scalar32(wave, op->scalar.dst, is_known ? wave.group->barrier_state() : 0);
-  return next(op);
+  return go_on(wave, op);
 }
 const Op* s_barrier_wait(Wave& wave, const Op* op) {
   if (op->scalar.simm16 != 0xffff) fault("a named barrier, which this processor reserves");
@@ -297,7 +297,7 @@ const Op* s_sendmsg(Wave& wave, const Op* op) {
   constexpr u32 kInterrupt = 1, kDeallocateVgprs = 3;
   const u32 message = op->scalar.simm16 & 0xff;
   if (message != kInterrupt && message != kDeallocateVgprs) fault(message_name(wave, op) + ", which nobody takes here");
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// SHADER_CYCLES, the low 20 bits of the shader's clock on GFX11; on GFX12 its low half, and SHADER_CYCLES_HI.
@@ -307,7 +307,7 @@ const Op* getreg_cycles(Wave& wave, const Op* op) {
   const u64 mask = (u64{2} << (op->scalar.simm16 >> 11 & 31)) - 1;
   const u64 cycles = wave.group->launch().cycles() >> ((op->scalar.simm16 & 63) == kHighCycles ? 32 : 0);
   write_scalar32(wave, op->scalar.dst, static_cast<u32>((cycles & 0xffffffffu) >> low & mask));
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// The one question that is answered: for the time. Others that there are (SIDefines.h of LLVM, ID_RTN_*) are for trap
@@ -321,7 +321,7 @@ const Op* s_sendmsg_rtn(Wave& wave, const Op* op, bool is_wide) {
   } else {
     write_scalar32(wave, op->scalar.dst, static_cast<u32>(time));
   }
-  return next(op);
+  return go_on(wave, op);
 }
 const Op* s_sendmsg_rtn_b32(Wave& wave, const Op* op) { return s_sendmsg_rtn(wave, op, false); }
 const Op* s_sendmsg_rtn_b64(Wave& wave, const Op* op) { return s_sendmsg_rtn(wave, op, true); }

@@ -94,7 +94,7 @@ const Op* s_store(Wave& wave, const Op* op) {
   const ScalarAccess access = Space::find(wave, op->scalar_memory);
   const AddressSpan span = access.first(sizeof(u32) * kDwords);
   if (!span.is_empty()) wave.group->write_memory(span, &wave.s[op->scalar_memory.data], -1);
-  return next(op);
+  return go_on(wave, op);
 }
 
 template <class Space, auto kModify>
@@ -115,7 +115,7 @@ const Op* s_atomic(Wave& wave, const Op* op) {
 template <u64 (LaunchState::*kTime)() const>
 const Op* s_time(Wave& wave, const Op* op) {
   wave.set_pair(op->scalar_memory.data, (wave.group->launch().*kTime)());
-  return next(op);
+  return go_on(wave, op);
 }
 
 constexpr Body kBodies[] = {

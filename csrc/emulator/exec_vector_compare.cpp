@@ -98,9 +98,12 @@ bool is_class(Bits value, u32 classes) {
 /// V_CMPX: the result goes to EXEC too.
 template <auto kBody>
 const Op* compare_to_exec(Wave& wave, const Op* op) {
-  const Op* next = vector<kBody>(wave, op);
+  {
+    const Singly singly(wave);
+    vector<kBody>(wave, op);
+  }
   wave.set_exec(wave.pair(op->vector.scalar_dst));
-  return next;
+  return go_on(wave, op);
 }
 
 #define COMPARISON(name, form, ...) \

@@ -139,24 +139,24 @@ const Op* flat_atomic_add_f32(Wave& wave, const Op* op) {
 template <class Space>
 const Op* load_block(Wave& wave, const Op* op) {
   Addresses<u64> addresses;
-  if (!Space::find(wave, op, addresses)) return next(op);
+  if (!Space::find(wave, op, addresses)) return go_on(wave, op);
   for (u32 left = wave.s[sreg::kM0]; left != 0; left &= left - 1) {
     const int k = std::countr_zero(left);
     load_rows<Space, u32, 1, Part::Whole>(wave, addresses.moved(sizeof(u32) * static_cast<u32>(k)),
                                           &wave.v[Space::destination(op) + k]);
   }
-  return next(op);
+  return go_on(wave, op);
 }
 template <class Space>
 const Op* store_block(Wave& wave, const Op* op) {
   Addresses<u64> addresses;
-  if (!Space::find(wave, op, addresses)) return next(op);
+  if (!Space::find(wave, op, addresses)) return go_on(wave, op);
   for (u32 left = wave.s[sreg::kM0]; left != 0; left &= left - 1) {
     const int k = std::countr_zero(left);
     store_rows<Space, u32, 1, Part::Whole>(wave, addresses.moved(sizeof(u32) * static_cast<u32>(k)),
                                            &wave.v[Space::data(op) + k]);
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// Out of line: who loads has nothing to clean up then (lost_memory.h).
@@ -182,7 +182,7 @@ const Op* global_load_tr_b128(Wave& wave, const Op* op) {
       wave.v[op->flat.dst + k].lane[lane] = half(2 * k) | half(2 * k + 1) << 16;
     }
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// GFX12: the same with eight bytes, but that the eight lanes are 0 to 3 and 8 to 11 of sixteen, whose columns go to
@@ -205,7 +205,7 @@ const Op* global_load_tr_b64(Wave& wave, const Op* op) {
     }
     for (int k = 0; k < 2; ++k) wave.v[op->flat.dst + k].lane[lane] = bytes[k];
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 constexpr Body kBodies[] = {

@@ -74,7 +74,7 @@ const Op* v_mqsad_u32_u8(Wave& wave, const Op* op) {
       blend_lane(wave.v[op->vector.dst + i], lane, sums[i].lane[lane], wave.exec_lanes.lane[lane]);
     }
   }
-  return next(op);
+  return go_on(wave, op);
 }
 
 constexpr Body kBodies[] = {

@@ -41,9 +41,10 @@ u32 wrexec(u32 a, Wave& wave, bool& scc) {
 /// As s_cbranch_vccz: where the target lies in another function it is looked up.
 template <bool kIfZero>
 const Op* branch_on_vcc(Wave& wave, const Op* op) {
-  if ((wave.s[sreg::kVcc] == 0) != kIfZero) return next(op);
-  if (op->scalar.target != nullptr) return op->scalar.target;
-  return wave.jump(wave.address(op) + static_cast<u64>(i64{static_cast<i16>(op->scalar.simm16)} * 4 + 4));
+  if ((wave.s[sreg::kVcc] == 0) != kIfZero) return go_on(wave, op);
+  if (op->scalar.target != nullptr) return go_to(wave, op, op->scalar.target);
+  const i64 offset = i64{static_cast<i16>(op->scalar.simm16)} * 4 + 4;
+  return go_to(wave, op, wave.jump(wave.address(op) + static_cast<u64>(offset)));
 }
 
 constexpr Body kBodies[] = {

@@ -73,7 +73,7 @@ class TranslatedFunction {
   std::vector<Op> ops_;  ///< one for each, and guards
   std::deque<Modifiers> modifiers_;
   std::deque<LaneMoves> moves_;
-  std::deque<std::array<Op, 2>> parts_;  ///< of operations that are carried out by others (Op::target)
+  std::deque<std::array<Op, 2>> parts_;  ///< of operations that are carried out by others (Op::dual)
   std::unordered_map<u64, std::unique_ptr<std::array<LaneRow, 2>>> constants_;  ///< in all lanes, low and high half
   mutable std::vector<std::pair<const void*, std::unique_ptr<FunctionNotes>>> notes_;  ///< behind a lock of module.cpp
 };

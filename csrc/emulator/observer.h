@@ -148,9 +148,7 @@ class Observer {
 };
 
 /// Whether who watches such instructions is told of one.
-inline bool is_watched(const Op* op, u8 watched_ops) {
-  return watched_ops == kEveryOp || (op->flags & watched_ops) != 0;
-}
+inline bool is_watched(const Op* op, u8 watched_ops) { return (op->flags & watched_ops) != 0; }
 
 /// Several at once, in their order.
 class Observers : public Observer {

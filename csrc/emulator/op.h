@@ -154,6 +154,20 @@ struct BufferOperands {
   bool returns;         ///< an atomic that returns the old value
 };
 
+/// What an operation is to those who run waves: to observers, and where MODE or a turn's end asks for a look at it.
+enum OpFlags : u8 {
+  kSkippable = 1,     ///< a vector or LDS instruction: not carried out while MODE.VSKIP is set
+  kIndexable = 2,     ///< a vector ALU instruction: MODE.GPR_IDX_EN makes its registers relative to M0
+  kMakesFloats = 4,   ///< of vectors or matrices
+  kSignals = 8,       ///< a signal of a split barrier
+  kMovesMemory = 16,  ///< memory, LDS, caches, and what waits for them
+  kWaits = 32,        ///< what waits for them alone
+  kEveryOp = 64,      ///< any
+};
+/// Of Op::behind: how large the operation itself is, if it is not of one dword.
+inline constexpr u16 kOfTwoDwords = 256, kOfMoreDwords = 512, kSizes = kOfTwoDwords | kOfMoreDwords;
+constexpr u16 size_flag(u8 dwords) { return dwords == 1 ? 0 : dwords == 2 ? kOfTwoDwords : kOfMoreDwords; }
+
 /// One micro-operation. The program holds one for each dword of code, so that `op + op->size` is the next instruction
 /// and the address of an instruction follows from its place; those of an instruction's further dwords stay empty.
 struct Op {
@@ -168,23 +182,75 @@ struct Op {
     LdsOperands lds;
     BufferOperands buffer;
   };
-  u8 size = 1;   ///< dwords
-  u8 flags = 0;  ///< enum OpFlags
+  u8 size = 1;          ///< dwords
+  u8 flags = kEveryOp;  ///< enum OpFlags
+  u16 behind = 0xffff;  ///< flags of the operation that follows, and how far behind that is; all: there is none
+  u32 number = 0;       ///< of its function's operations; that of the following one is greater by one
 };
 static_assert(sizeof(Op) == 64);
 
-/// The instruction that follows where none jumps. By a branch, which hosts predict: an address that is computed of what
+/// The instruction that follows where none jumps. By branches, which hosts predict: an address that is computed of what
 /// was loaded is known so late that every instruction waits for it.
 inline const Op* next(const Op* op) {
-  if (op->size == 1) [[likely]]
-    return op + 1;
-  const Op* following = op + op->size;
-  asm("" : "+r"(following));  // else compilers compute both
+  const Op* following = op + 1;
+  if (op->size != 1) {
+    following = op + 2;
+    if (op->size != 2) [[unlikely]]
+      following = op + op->size;
+    asm("" : "+r"(following));  // else compilers compute it
+  }
   return following;
 }
 
+/// Carries out what follows where none jumps, as a body's last step, and so on. Who runs the wave is returned to before
+/// an operation with flags of Wave::returns_at, and behind a body that returns next(op) instead: as do those that keep
+/// much on the host's stack, from where such a call may not be a jump. Without optimization none is.
+[[gnu::always_inline]] inline const Op* go_on(Wave& wave, const Op* op) {
+#ifdef WAVE_WITHOUT_TAIL_CALLS
+  return next(op);
+#else
+  const u32 asks = op->behind & wave.returns_at;
+  const Op* following = op + 1;
+  if (asks != 0) {
+    following = op + 2;
+    if (asks != kOfTwoDwords) {
+      following = op + op->size;
+      if (asks != kOfMoreDwords) return following;
+    }
+    asm("" : "+r"(following));  // as next()
+  }
+  wave.op = following;
+  return following->execute(wave, following);
+#endif
+}
+
+/// The same for a jump, at which a wave's turn may end: the code between two is short.
+[[gnu::always_inline]] inline const Op* go_to(Wave& wave, const Op* op, const Op* target) {
+  wave.end += i64{target->number} - i64{op->number} - 1;
+#ifndef WAVE_WITHOUT_TAIL_CALLS
+  if ((target->flags & wave.returns_at) == 0 && target->number < wave.end) [[likely]] {
+    wave.op = target;
+    return target->execute(wave, target);
+  }
+#endif
+  return target;
+}
+
+/// While it lives, operations return to those who carry them out.
+class Singly {
+ public:
+  explicit Singly(Wave& wave) : wave_(wave), returns_at_(wave.returns_at) { wave.returns_at = kEveryOp; }
+  ~Singly() { wave_.returns_at = returns_at_; }
+  Singly(const Singly&) = delete;
+  Singly& operator=(const Singly&) = delete;
+
+ private:
+  Wave& wave_;
+  const u16 returns_at_;
+};
+
 /// The routine of what has no effect here: memory is in order and coherent, and time does not count.
-inline const Op* nothing(Wave&, const Op* op) { return next(op); }
+inline const Op* nothing(Wave& wave, const Op* op) { return go_on(wave, op); }
 
 /// Stops the wave behind `op` with a status that says why. Running: because another way to run must be chosen.
 inline const Op* stop(Wave& wave, const Op* op, Status status) {
@@ -192,18 +258,6 @@ inline const Op* stop(Wave& wave, const Op* op, Status status) {
   wave.op = next(op);
   return nullptr;
 }
-
-enum OpFlags : u8 {
-  kSkippable = 1,     ///< a vector or LDS instruction: not carried out while MODE.VSKIP is set
-  kIndexable = 2,     ///< a vector ALU instruction: MODE.GPR_IDX_EN makes its registers relative to M0
-  kMakesFloats = 4,   ///< of vectors or matrices
-  kSignals = 8,       ///< a signal of a split barrier
-  kMovesMemory = 16,  ///< memory, LDS, caches, and what waits for them
-  kWaits = 32,        ///< what waits for them alone
-};
-
-/// Of an observer: all instructions, whatever their flags are.
-inline constexpr u8 kEveryOp = 0xff;
 
 /// A place in Wave::s that no operand code names: what is written to null is dropped there (a load of 16 dwords at
 /// most), and so is the upper half of a mask of 32 lanes.

@@ -109,7 +109,7 @@ template <auto kBody, class Result, class... Args>
 struct Scalar<kBody, Result (*)(Args...)> {
   static const Op* execute(Wave& wave, const Op* op) {
     run(wave, op, std::make_index_sequence<sizeof...(Args)>());
-    return next(op);
+    return go_on(wave, op);
   }
 
  private:

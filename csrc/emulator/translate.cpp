@@ -26,7 +26,7 @@ const Op* refuse_instruction(Wave& wave, const Op*) {
 }
 
 /// Behind the last instruction: the next function, if there is one.
-const Op* run_on(Wave& wave, const Op* op) { return wave.jump(wave.address(op)); }
+const Op* run_on(Wave& wave, const Op* op) { return go_to(wave, op, wave.jump(wave.address(op))); }
 
 /// Whether the instruction names its target, relative to itself, as its last operand.
 bool is_branch(const isa::Row& row) {
@@ -36,7 +36,7 @@ bool is_branch(const isa::Row& row) {
 /// Runs the parts of an operation one after the other.
 const Op* run_both(Wave& wave, const Op* op) {
   for (const Op* part = op->dual.parts; part != op->dual.parts + 2; ++part) part->execute(wave, part);
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// The same where each reads what the other writes: the second finds the first one's destination as it was.
@@ -112,7 +112,7 @@ void Translator::translate_op(const Instruction& instruction, u32 index, Op& op)
   op.size = instruction.dwords;
   op.execute = refuse_instruction;
   if (instruction.row == nullptr) return;
-  op.flags = mode_flags(instruction.row->kind) | observer_flags(*instruction.row);
+  op.flags |= mode_flags(instruction.row->kind) | observer_flags(*instruction.row);
   if (instruction.row->format == Format::VOPD) return translate_dual(instruction, op);
   const Body* const body = bindings_.find(instruction);
   if (body == nullptr || !set_operands(instruction, op)) return;
@@ -158,6 +158,13 @@ std::unique_ptr<TranslatedFunction> Translator::translate(u64 begin, u64 end, st
   }
   branches_.clear();
   for (size_t guard = 0; guard < kGuards; ++guard) function->ops_[count + guard].execute = run_on;
+  u32 number = 0;
+  for (Op& op : std::span(function->ops_).first(count + 1)) {
+    op.number = number;
+    if (op.execute == nullptr || op.execute == run_on) continue;
+    op.behind = next(&op)->flags | size_flag(op.size);
+    ++number;
+  }
   return function;
 }
 

@@ -366,6 +366,7 @@ struct VectorShape {
 /// over lanes.
 template <size_t... kIndex, class Run>
 [[gnu::noinline]] const Op* detour(Wave& wave, const Op* op, const VectorKinds& kinds, Run run) {
+  const Singly singly(wave);
   const Modifiers* modifiers = op->vector.modifiers;
   const bool is_plain = modifiers == nullptr || (modifiers->only_keep_upper_half && is_16_bits(kinds.result));
   if (is_plain && (wave.special & kinds.special) == 0) {
@@ -433,19 +434,19 @@ struct Vector<kBody, Result (*)(Args...)> {
   template <Sources kSources, size_t... kIndex>
   [[gnu::always_inline]] static const Op* execute_plain(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
     static_assert(!kAnyIs<LaneVcc, Args...>);
-    if ((wave.special & Shape::kKinds.special) != 0) [[unlikely]]
-      return execute(wave, op);
-    LaneRow* const result = &wave.v[op->vector.dst];
     if constexpr (kIsComparison) {  // whose loop has nothing to do with EXEC
-      return run(wave, op, wave.exec_lanes, result, plain_source<kIndex, kSources>(wave, op)...);
+      if ((wave.special & Shape::kKinds.special) != 0) [[unlikely]]
+        return execute(wave, op);
+      return compare(wave, op, plain_source<kIndex, kSources>(wave, op)...);
     } else {
-      const size_t lanes = wave.full_lanes;
+      const size_t lanes = wave.plain_lanes[Shape::kKinds.special];
       if (lanes == 0) [[unlikely]]
         return execute(wave, op);
+      LaneRow* const result = &wave.v[op->vector.dst];
       const LaneContext context{wave.mode, {0}, nullptr};
       loop<true>(wave, op, wave.exec_lanes, result, {{plain_source<kIndex, kSources>(wave, op)...}}, context, lanes,
                  kAllArgs);
-      return next(op);
+      return go_on(wave, op);
     }
   }
 
@@ -482,7 +483,16 @@ struct Vector<kBody, Result (*)(Args...)> {
       context.vcc = &wave.temp_mask;
     }
     loop<false>(wave, op, exec, result, sources, context, wave.lanes, kAllArgs);
-    return next(op);
+    if constexpr (sizeof...(EachRows) == 3) return next(op);  // its callers cannot jump here with so many arguments
+    return go_on(wave, op);
+  }
+
+  /// A comparison of plain operands.
+  template <class... EachRows>
+  [[gnu::noinline, gnu::flatten]] static const Op* compare(Wave& wave, const Op* op, EachRows... rows) {
+    const LaneContext context{wave.mode, {0}, nullptr};
+    loop<true>(wave, op, wave.exec_lanes, nullptr, {{rows...}}, context, wave.lanes, kAllArgs);
+    return go_on(wave, op);
   }
 
   template <class T, int kSource>

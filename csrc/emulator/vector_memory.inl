@@ -336,22 +336,22 @@ template <class Space, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* load(Wave& wave, const Op* op) {
   LaneRow* const rows = &wave.v[Space::destination(op)];
   if constexpr (kHasParts<Space> && kPart == Part::Whole) {
-    if (load_groups<Space, T, kCount>(wave, Space::parts(wave, op), rows)) return next(op);
+    if (load_groups<Space, T, kCount>(wave, Space::parts(wave, op), rows)) return go_on(wave, op);
   }
   Addresses<typename Space::Address> addresses;
   if (Space::find(wave, op, addresses)) load_rows<Space, T, kCount, kPart>(wave, addresses, rows);
-  return next(op);
+  return go_on(wave, op);
 }
 
 template <class Space, class T, int kCount = 1, Part kPart = Part::Whole>
 const Op* store(Wave& wave, const Op* op) {
   const LaneRow* const rows = &wave.v[Space::data(op)];
   if constexpr (kHasParts<Space> && kCount == 1) {
-    if (store_groups<Space, T, kPart>(wave, Space::parts(wave, op), *rows)) return next(op);
+    if (store_groups<Space, T, kPart>(wave, Space::parts(wave, op), *rows)) return go_on(wave, op);
   }
   Addresses<typename Space::Address> addresses;
   if (Space::find(wave, op, addresses)) store_rows<Space, T, kCount, kPart>(wave, addresses, rows);
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// Writes a dword of each of kCount rows to LDS, for a lane.
@@ -376,7 +376,7 @@ template <class Space, class T, int kCount = 1>
 const Op* load_lds(Wave& wave, const Op* op) {
   Addresses<typename Space::Address> addresses;
   if (Space::find(wave, op, addresses)) load_to_lds<Space, T, kCount>(wave, op, addresses);
-  return next(op);
+  return go_on(wave, op);
 }
 
 /// A value of 32 or 64 bits in a lane of consecutive rows.

@@ -91,20 +91,23 @@ class Workgroup;
 struct Wave {
   Wave() {}  // not defaulted: lists of waves would be filled with zeros first, rows of temporary values included
 
-  LaneRow* v = nullptr;    ///< vector registers: vgpr_count rows, then agpr_count rows; owned by the workgroup
-  LaneRow exec_lanes{};    ///< EXEC with a lane's bit spread over its dword: 0 or ~0
-  u64 spread_exec = 0;     ///< ... and as the mask that was spread
-  u32 full_lanes = 0;      ///< `lanes` where EXEC enables all of them, else 0
-  LaneRow temp[3][2];      ///< operands that are not rows of the register file; see vector.inl
-  LaneRow temp_exec;       ///< EXEC as it was, less the lanes that DPP disables
-  LaneRow temp_result[4];  ///< a result before its modifiers are applied
-  LaneRow temp_mask;       ///< VCC, spread over the lanes
-  u32 s[256];              ///< scalar registers and, from 128 on, the inline constants as 32-bit values
+  LaneRow* v = nullptr;     ///< vector registers: vgpr_count rows, then agpr_count rows; owned by the workgroup
+  LaneRow exec_lanes{};     ///< EXEC with a lane's bit spread over its dword: 0 or ~0
+  u64 spread_exec = 0;      ///< ... and as the mask that was spread
+  u32 plain_lanes[4] = {};  ///< by what of `special` concerns an instruction: `lanes` where EXEC enables all of them
+                            ///< and MODE asks for nothing of that, else 0
+  LaneRow temp[3][2];       ///< operands that are not rows of the register file; see vector.inl
+  LaneRow temp_exec;        ///< EXEC as it was, less the lanes that DPP disables
+  LaneRow temp_result[4];   ///< a result before its modifiers are applied
+  LaneRow temp_mask;        ///< VCC, spread over the lanes
+  u32 s[256];               ///< scalar registers and, from 128 on, the inline constants as 32-bit values
   bool scc = false;
   Mode mode;
   u32 special = 0;
 
-  const Op* op = nullptr;  ///< the instruction that runs, or where a stopped wave goes on
+  const Op* op = nullptr;   ///< the instruction that runs, or where a stopped wave goes on
+  i64 end = 0;              ///< of its turn: the number (Op::number) of the instruction that jumps no longer go to
+  u16 returns_at = 0xffff;  ///< of Op::behind: OpFlags of instructions that others do not go on to, and sizes
   Status status = Status::Running;
   u32 vgpr_count = 0;
   u32 agpr_count = 0;
@@ -143,7 +146,7 @@ struct Wave {
     value &= all_lanes();
     if (value == spread_exec) return;
     spread_exec = value;
-    full_lanes = value == all_lanes() ? lanes : 0;
+    find_plain_lanes();
     spread(value, exec_lanes);
   }
   /// Writes a lane mask to scalar registers, VCC and EXEC included: one register for each half.
@@ -158,6 +161,12 @@ struct Wave {
     special = 0;
     if (mode.round32() != 0 || mode.denorm32() != 3) special |= kSpecialF32;
     if (mode.round16_64() != 0 || mode.denorm16_64() != 3) special |= kSpecialF64;
+    find_plain_lanes();
+  }
+  void find_plain_lanes() {
+    const u32 full = spread_exec == all_lanes() ? lanes : 0;
+    for (u32 concerns = 0; concerns < std::size(plain_lanes); ++concerns)
+      plain_lanes[concerns] = (special & concerns) == 0 ? full : 0;
   }
 
   /// Whether MODE asks for more than to carry out one instruction after the other; see step.h.

@@ -86,57 +86,55 @@ constexpr u64 kProbe = 4096;
 /// looked at or summed exactly, some ten milliseconds.
 constexpr u64 kLook = 2048;
 
-/// Runs instructions until the wave stops or its turn is over, and returns how many. After a turn that others wait for
-/// the wave is paused.
+/// Runs instructions until the wave stops or its turn is over, and returns how many. `step` carries out one, and those
+/// that follow it up to one with any of the flags `returns_at`. After a turn that others wait for the wave is paused.
 template <class Step>
-u64 run_instructions(Wave& wave, TurnLength turn, Step step) {
+u64 run_instructions(Wave& wave, TurnLength turn, u8 returns_at, Step step) {
+  const bool takes_turns = turn.accesses != turn.longest;
+  const i64 longest = static_cast<i64>(turn.longest);
   const Op* op = wave.op;
-  u64 left = turn.longest;
-  if (turn.accesses == turn.longest) {
-    do {
-      wave.op = op;
-      op = step(wave, op);
-    } while (--left != 0 && op != nullptr);
-  } else {
-    u64 least = turn.longest - turn.accesses;
-    do {
-      wave.op = op;
-      if (op->flags & kWaits) least = left;
-      op = step(wave, op);
-    } while (--left != 0 && op != nullptr && (left > least || (op->flags & (kMovesMemory | kWaits)) != kMovesMemory));
-    if (wave.status == Status::Running && (op != nullptr || left <= least)) wave.status = Status::Paused;
-  }
+  i64 least = longest - static_cast<i64>(turn.accesses);
+  wave.end = op->number + longest;
+  wave.returns_at = static_cast<u16>(returns_at | kSizes | (takes_turns ? kMovesMemory | kWaits : 0));
+  const auto left = [&] { return wave.end - (op != nullptr ? op : wave.op)->number; };
+  do {
+    if (takes_turns && (op->flags & kMovesMemory) != 0) {
+      if ((op->flags & kWaits) != 0) {
+        least = left();
+      } else if (left() <= least) {
+        break;
+      }
+    }
+    wave.op = op;
+    op = step(wave, op);
+  } while (op != nullptr && left() > 0);
+  if (takes_turns && wave.status == Status::Running && (op != nullptr || left() <= least)) wave.status = Status::Paused;
   if (op != nullptr) wave.op = op;
-  return turn.longest - left;
+  wave.returns_at = kEveryOp;
+  return static_cast<u64>(longest - left());
 }
 
 /// Carries out an instruction, and nothing else.
 constexpr auto execute = [](Wave& wave, const Op* op) { return op->execute(wave, op); };
 
-/// An instruction as MODE has it.
-const Op* run_one(Wave& wave, const Op* op) { return wave.runs_singly() ? step(wave, op) : execute(wave, op); }
-
 /// The same, in the fastest way that the wave's MODE and who looks on allow.
 u64 run_in_one_way(Wave& wave, TurnLength turn, Observer* observer, u8 watched_ops) {
-  const auto announced = [=](Wave& w, const Op* op) {
+  const auto one = wave.runs_singly() ? step : static_cast<Execute>(execute);
+  const u8 returns_at = wave.runs_singly() ? kEveryOp : watched_ops;
+  if (watched_ops == 0) return run_instructions(wave, turn, returns_at, one);
+  const bool wants_after = observer->wants_after();
+  return run_instructions(wave, turn, returns_at, [=](Wave& w, const Op* op) {
+    if (!is_watched(op, watched_ops)) return one(w, op);
     observer->before(w, op);
-    return run_one(w, op);
-  };
-  const auto observed = [=](Wave& w, const Op* op) {
-    observer->before(w, op);
-    const Op* following = run_one(w, op);
+    if (!wants_after) return one(w, op);
+    const Op* following = nullptr;
+    {
+      const Singly singly(w);
+      following = one(w, op);
+    }
     observer->after(w, op);
     return following;
-  };
-  if (watched_ops == kEveryOp && !observer->wants_after()) return run_instructions(wave, turn, announced);
-  if (watched_ops == kEveryOp) return run_instructions(wave, turn, observed);
-  if (watched_ops != 0) {
-    return run_instructions(wave, turn, [=](Wave& w, const Op* op) {
-      return (op->flags & watched_ops) != 0 ? observed(w, op) : run_one(w, op);
-    });
-  }
-  if (wave.runs_singly()) return run_instructions(wave, turn, step);
-  return run_instructions(wave, turn, execute);
+  });
 }
 
 /// Writes `first` and the numbers that follow it, as vectors, which GCC does not make of a plain loop here.
@@ -441,7 +439,7 @@ u64 Workgroup::run_wave(Wave& wave, TurnLength turn, const Look& look) {
   u64 count = 0;
   try {
     const bool is_short = turn.longest <= kTurn.longest && runs_freely_ && !wave.runs_singly();
-    count = is_short ? run_instructions(wave, turn, execute) : run_turn(wave, turn, look);
+    count = is_short ? run_instructions(wave, turn, 0, execute) : run_turn(wave, turn, look);
     if (wave.status == Status::Running) wave.status = Status::Paused;
     if (observer_ != nullptr && (wave.status == Status::Barrier || wave.status == Status::Ended)) observer_->stop(wave);
     wave.instructions += count;
@@ -453,6 +451,7 @@ u64 Workgroup::run_wave(Wave& wave, TurnLength turn, const Look& look) {
     if (observer_ != nullptr) observer_->give_up(wave);
     throw_abort(abort, wave);
   } catch (const Fault& fault) {
+    wave.returns_at = kEveryOp;
     if (!skip_access(wave, fault)) {
       if (observer_ != nullptr) observer_->give_up(wave);
       throw located(fault, wave);

@@ -1,5 +1,5 @@
 // emulator/bodies: the routines of a body do the same (struct Forms), for each kind of sources, whatever EXEC and MODE
-// are. At the host's SIMD level, or the one that WAVE_RUNTIME_SIMD names.
+// are, and go on to the next operation by a jump. At the host's SIMD level, or the one that WAVE_RUNTIME_SIMD names.
 
 #include <algorithm>
 #include <bit>
@@ -83,7 +83,7 @@ enum class Source { Row, Constant, Scalar };
 /// An operation on sources of these kinds.
 Op operation(const Body& body, const Source (&kinds)[kSources], const LaneRow* constants) {
   Op op;
-  op.size = random_numbers() % 2 != 0 ? 1 : 2;
+  op.size = static_cast<u8>(1 + random_numbers() % 3);
   op.vector.dst = random_numbers() % 2 != 0 ? kDestination : 2;  // which is a source as well
   op.vector.scalar_dst = kResultMask;
   op.vector.mask_high = kResultMask + 1;
@@ -112,9 +112,38 @@ void fail(const Body& body, const char* what) {
   ++failures;
 }
 
+uintptr_t reached_at = 0;  ///< the stack's depth there; 0: it was not reached
+const Op* reach(Wave&, const Op*) {
+  reached_at = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return nullptr;
+}
+uintptr_t depth_behind(Wave& wave, const Op* op) {
+  reached_at = 0;
+  op->execute(wave, op);
+  return reached_at;
+}
+
+/// Of a routine that takes stack for each operation that follows, a long piece of code would take all.
+void test_going_on(const Body& body, const Op& op, u64 exec, bool must) {
+  Op ops[4] = {op, Op(), Op(), Op()};
+  ops->behind = kEveryOp | size_flag(op.size);
+  ops[op.size].execute = reach;
+  Machine machine(kLanes, exec, kPlainMode, nullptr);
+  if (depth_behind(*machine.wave, ops) != 0) fail(body, "does not return where it is asked to");
+  machine.wave->returns_at = kSizes;
+  const uintptr_t depth = depth_behind(*machine.wave, ops);
+  if (depth == 0 && must) fail(body, "does not go on");
+  if (depth != 0 && depth != depth_behind(*machine.wave, ops + op.size)) fail(body, "takes stack as it goes on");
+}
+
 void test(const Body& body, const Source (&kinds)[kSources], const LaneRow* constants) {
   const Op op = operation(body, kinds, constants);
   if (op.execute == body.forms.general) return fail(body, "no other routine is chosen");
+  test_going_on(body, op, ~u64{0}, true);
+  test_going_on(body, op, 1, false);
+  Op general = op;
+  general.execute = body.forms.general;
+  test_going_on(body, general, ~u64{0}, false);
   for (const u32 lanes : {32u, 64u}) {
     const u64 all = ~u64{0} >> (64 - lanes), some = (u64{random_numbers()} << 32 | random_numbers()) & all;
     for (const u64 exec : {all, some, u64{0}}) {
