@@ -124,7 +124,9 @@ Lazy<std::vector<Body>>& all = *new Lazy<std::vector<Body>>();
 }  // namespace
 
 Execute Forms::of(const VectorOperands& operands) const {
-  if (rows == nullptr || operands.modifiers != nullptr) return general;
+  const bool is_modified = operands.modifiers != nullptr;
+  if (is_modified && (modified == nullptr || !operands.modifiers->only_change_floats)) return general;
+  if (rows == nullptr) return general;
   uintptr_t tags = 0;
   for (size_t i = 0; i < std::size(operands.rows); ++i) {
     const bool is_mask = masks >> i & 1, is_source = sources >> i & 1;
@@ -132,6 +134,7 @@ Execute Forms::of(const VectorOperands& operands) const {
     const bool is_scalar = is_mask || (is_source && (operands.rows[i] & kSourceScalar) != 0);
     if (is_scalar && operands.src[i] >= isa::kZero) return general;  // no register
   }
+  if (is_modified) return modified;
   return tags & kSourceScalar ? scalars : tags & kSourceConstant ? constants : rows;
 }
 

@@ -37,7 +37,7 @@ enum class Variant : u8 {
 };
 
 /// The routines of a body, which all do the same: one for any operation, and of some bodies others that ask for less,
-/// for operations on vectors without modifiers. Their scalar sources are registers.
+/// for operations on vectors without modifiers, or with the usual ones of floats. Their scalar sources are registers.
 struct Forms {
   constexpr Forms(Execute any) : general(any) {}
 
@@ -48,6 +48,7 @@ struct Forms {
   Execute rows = nullptr;       ///< where all sources are vector registers
   Execute constants = nullptr;  ///< ... or constants
   Execute scalars = nullptr;    ///< ... or scalars
+  Execute modified = nullptr;   ///< ... with other signs, or a result that is clamped
   u8 sources = 0;               ///< bit i: there is a source i, of lanes
   u8 masks = 0;                 ///< bit i: there is a source i, a mask of lanes, which is always a scalar
 };

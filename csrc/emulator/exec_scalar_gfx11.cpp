@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "emulator/bodies.h"
-#include "emulator/output_modifiers.h"
 #include "emulator/scalar.h"
 #include "emulator/small_float.h"
+#include "emulator/vector.h"
 #include "emulator/workgroup.h"
 
 namespace wave::emulator {

@@ -56,6 +56,7 @@ struct Modifiers {
   const LaneMoves* moves = nullptr;  ///< DPP: source 0 comes from other lanes
   /// All they say is that a result of 16 bits leaves the upper half of its register as it is.
   bool only_keep_upper_half = false;
+  bool only_change_floats = false;  ///< ... that sources are negated or without their signs, and results clamped
 
   /// By which OMOD multiplies.
   f64 factor() const {

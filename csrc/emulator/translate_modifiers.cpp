@@ -219,6 +219,8 @@ const Modifiers* Translator::modifiers(const Instruction& instruction) {
   if (modifiers == Modifiers() && (takes & isa::kMix) == 0) return nullptr;
   modifiers.only_keep_upper_half =
       modifiers == Modifiers{.destination = {0, 16, false}, .unused = Unused::Kept} && (takes & isa::kMix) == 0;
+  const Modifiers of_floats{.negate = modifiers.negate, .absolute = modifiers.absolute, .clamp = modifiers.clamp};
+  modifiers.only_change_floats = modifiers == of_floats && (takes & isa::kMix) == 0;
   return &function_->modifiers_.emplace_back(modifiers);
 }
 

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "emulator/bodies.h"
-#include "emulator/output_modifiers.h"
 
 #define WAVE_SOURCE "emulator/vector.cpp"
 #include "emulator/each_simd_level.h"
@@ -66,13 +65,6 @@ void flush(const LaneRow* from, LaneRow* to, LaneType kind) {
 }
 
 template <int kCount>
-void change_sign(LaneRow& row, u32 sign, bool absolute, bool negate) {
-  const u32 kept = absolute ? ~sign : ~0u, toggled = negate ? sign : 0;
-  WAVE_LANES
-  for (int i = 0; i < kCount; ++i) row.lane[i] = (row.lane[i] & kept) ^ toggled;
-}
-
-template <int kCount>
 void select(LaneRow& row, const Select& part) {
   const int up = 32 - part.bits - part.shift, down = 32 - part.bits;
   if (part.sign) {
@@ -106,7 +98,7 @@ void mix(const Wave& wave, const Modifiers& modifiers, int index, LaneRow& row) 
   } else if (!(wave.mode.denorm32() & 1)) {
     flush<kCount>(&row, &row, LaneType::F32);
   }
-  change_sign<kCount>(row, 0x80000000u, modifiers.absolute >> index & 1, modifiers.negate >> index & 1);
+  change_sign(row, row, kCount, 0x80000000u, modifiers.absolute >> index & 1, modifiers.negate >> index & 1);
 }
 
 /// Whether apply_input_modifiers() would change a source of this kind.
@@ -128,30 +120,30 @@ void apply_input_modifiers(const Wave& wave, const Modifiers& modifiers, int ind
   switch (kind) {
     case LaneType::F16:
     case LaneType::F16Bits:
-      change_sign<kCount>(rows[0], 0x8000u, absolute, negate);
+      change_sign(rows[0], rows[0], kCount, 0x8000u, absolute, negate);
       break;
     case LaneType::F32:
     case LaneType::F32Bits:
-      change_sign<kCount>(rows[0], 0x80000000u, absolute, negate);
+      change_sign(rows[0], rows[0], kCount, 0x80000000u, absolute, negate);
       break;
     case LaneType::F64:
     case LaneType::F64Bits:
-      change_sign<kCount>(rows[1], 0x80000000u, absolute, negate);
+      change_sign(rows[1], rows[1], kCount, 0x80000000u, absolute, negate);
       break;
     case LaneType::B16x2:
       repack<kCount>(rows[0], select_low, select_high);
       break;
     case LaneType::F16x2:
       repack<kCount>(rows[0], select_low, select_high);
-      change_sign<kCount>(rows[0], 0x8000u, false, negate);
-      change_sign<kCount>(rows[0], 0x80000000u, false, negate_high);
+      change_sign(rows[0], rows[0], kCount, 0x8000u, false, negate);
+      change_sign(rows[0], rows[0], kCount, 0x80000000u, false, negate_high);
       break;
     case LaneType::F32x2: {
       const LaneRow low = rows[select_low], high = rows[select_high];
       rows[0] = low;
       rows[1] = high;
-      change_sign<kCount>(rows[0], 0x80000000u, false, negate);
-      change_sign<kCount>(rows[1], 0x80000000u, false, negate_high);
+      change_sign(rows[0], rows[0], kCount, 0x80000000u, false, negate);
+      change_sign(rows[1], rows[1], kCount, 0x80000000u, false, negate_high);
       break;
     }
     case LaneType::Mixed:

@@ -16,9 +16,10 @@
 // `vector<v_fma_f32>` is the routine for the instruction table. `light<v_fma_f32>` has more of them, for operations of
 // which translation has found that they need no changes of operands (struct Forms): without EXEC, for waves all of
 // whose lanes are enabled. It is for bodies that take no longer than to load what EXEC leaves as it is, and for
-// comparisons. The direct path works on the rows of the register file. Where an instruction has modifiers, or the
-// wave's mode asks for more than IEEE defaults, prepare() first copies the operands that this concerns to temporary
-// rows, changed as it asks, and finish() does the same to the result.
+// comparisons; those of f32 also negate sources and clamp results. The direct path works on the rows of the register
+// file. Where an instruction has other modifiers, or the wave's mode asks for more than IEEE defaults, prepare() first
+// copies the operands that this concerns to temporary rows, changed as it asks, and finish() does the same to the
+// result.
 
 #include "emulator/half_rows.inl"
 
@@ -380,8 +381,34 @@ template <size_t... kIndex, class Run>
   return next(op);
 }
 
-/// What the sources of a plain operation are (struct Forms): vector registers; or constants; or scalars.
-enum class Sources { Rows, Constants, Scalars };
+/// What the sources of a plain operation are (struct Forms): vector registers; or constants; or scalars; or any of them
+/// with other signs, while the result may be clamped.
+enum class Sources { Rows, Constants, Scalars, Modified };
+
+/// NEG and ABS of sources whose bit `sign` is one.
+[[gnu::always_inline]] inline void change_sign(const LaneRow& from, LaneRow& to, size_t lanes, u32 sign, bool absolute,
+                                               bool negate) {
+  const u32 kept = absolute ? ~sign : ~0u, toggled = negate ? sign : 0;
+#pragma GCC unroll 2
+  for (size_t half = 0; half < kLanes; half += kHalfLanes) {
+    if (half == lanes) break;
+    WAVE_LANES
+    for (size_t i = half; i < half + kHalfLanes; ++i) to.lane[i] = (from.lane[i] & kept) ^ toggled;
+  }
+}
+
+/// CLAMP of f32.
+[[gnu::always_inline]] inline void clamp(LaneRow& row, size_t lanes, bool zeroes_nan) {
+#pragma GCC unroll 2
+  for (size_t half = 0; half < kLanes; half += kHalfLanes) {
+    if (half == lanes) break;
+    WAVE_LANES
+    for (size_t i = half; i < half + kHalfLanes; ++i) {
+      const f32 value = __builtin_bit_cast(f32, row.lane[i]), limited = Clamp<true>()(value, 0.0f);
+      row.lane[i] = __builtin_bit_cast(u32, blend<f32>(zeroes_nan || value == value, limited, value));
+    }
+  }
+}
 
 template <auto kBody, class Signature = decltype(kBody)>
 struct Vector;
@@ -400,6 +427,7 @@ struct Vector<kBody, Result (*)(Args...)> {
     forms.rows = execute_plain<Sources::Rows>;
     forms.constants = execute_plain<Sources::Constants>;
     forms.scalars = execute_plain<Sources::Scalars>;
+    if constexpr (kIsOfFloats) forms.modified = execute_plain<Sources::Modified>;
     for (int i = 0; i < Shape::kCount; ++i) (is_mask(i) ? forms.masks : forms.sources) |= static_cast<u8>(1 << i);
     return forms;
   }
@@ -446,6 +474,9 @@ struct Vector<kBody, Result (*)(Args...)> {
       const LaneContext context{wave.mode, {0}, nullptr};
       loop<true>(wave, op, wave.exec_lanes, result, {{plain_source<kIndex, kSources>(wave, op)...}}, context, lanes,
                  kAllArgs);
+      if constexpr (kSources == Sources::Modified) {
+        if (op->vector.modifiers->clamp) clamp(*result, lanes, wave.mode.dx10_clamp());
+      }
       return go_on(wave, op);
     }
   }
@@ -456,6 +487,13 @@ struct Vector<kBody, Result (*)(Args...)> {
     const uintptr_t rows = op->vector.rows[kIndex];
     if constexpr (is_mask(kIndex)) {
       spread_mask(wave.pair(op->vector.src[kIndex]), wave.temp[kIndex][0]);
+      return wave.temp[kIndex];
+    } else if constexpr (kSources == Sources::Modified) {
+      const LaneRow* const source = plain_source<kIndex, Sources::Scalars>(wave, op);
+      const bool absolute = op->vector.modifiers->absolute >> kIndex & 1;
+      const bool negate = op->vector.modifiers->negate >> kIndex & 1;
+      if (!absolute && !negate) return source;
+      change_sign(*source, wave.temp[kIndex][0], wave.lanes, 0x80000000u, absolute, negate);
       return wave.temp[kIndex];
     } else if constexpr (kSources == Sources::Rows) {
       return reinterpret_cast<const LaneRow*>(reinterpret_cast<uintptr_t>(wave.v) + rows);
@@ -576,6 +614,8 @@ struct Vector<kBody, Result (*)(Args...)> {
   }
 
   static constexpr bool kHasCarry = kIsCarry<Result>, kIsComparison = std::is_same_v<Result, bool>;
+  static constexpr bool kIsOfFloats =
+      std::is_same_v<Result, f32> && ((std::is_same_v<Args, f32> || kIsContext<Args>) && ...);
   static constexpr std::make_index_sequence<Shape::kArgs> kAllArgs{};
   static constexpr std::make_index_sequence<Shape::kCount> kAllSources{};
 };

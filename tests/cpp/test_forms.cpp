@@ -17,7 +17,7 @@ namespace {
 using namespace wave::emulator;
 
 constexpr u32 kRows = 16, kSources = 3, kDestination = 10;
-constexpr u32 kPlainMode = 0xf0, kFlushingMode = 0;
+constexpr u32 kPlainMode = 0xf0, kClampingMode = 0x1f0, kFlushingMode = 0;  // the second with DX10_CLAMP
 constexpr u16 kFirstScalar = 40, kMask = 60, kResultMask = 64;
 
 std::mt19937 random_numbers(1);
@@ -136,8 +136,7 @@ void test_going_on(const Body& body, const Op& op, u64 exec, bool must) {
   if (depth != 0 && depth != depth_behind(*machine.wave, ops + op.size)) fail(body, "takes stack as it goes on");
 }
 
-void test(const Body& body, const Source (&kinds)[kSources], const LaneRow* constants) {
-  const Op op = operation(body, kinds, constants);
+void test(const Body& body, const Op& op) {
   if (op.execute == body.forms.general) return fail(body, "no other routine is chosen");
   test_going_on(body, op, ~u64{0}, true);
   test_going_on(body, op, 1, false);
@@ -147,7 +146,7 @@ void test(const Body& body, const Source (&kinds)[kSources], const LaneRow* cons
   for (const u32 lanes : {32u, 64u}) {
     const u64 all = ~u64{0} >> (64 - lanes), some = (u64{random_numbers()} << 32 | random_numbers()) & all;
     for (const u64 exec : {all, some, u64{0}}) {
-      for (const u32 mode : {kPlainMode, kFlushingMode}) {
+      for (const u32 mode : {kPlainMode, kClampingMode, kFlushingMode}) {
         Machine one(lanes, exec, mode, nullptr), other(lanes, exec, mode, &one);
         const Op* const after = op.execute(*one.wave, &op);
         if (body.forms.general(*other.wave, &op) != after || after != next(&op)) fail(body, "another one follows");
@@ -162,7 +161,7 @@ void test(const Body& body, const Source (&kinds)[kSources], const LaneRow* cons
 int main() {
   std::vector<LaneRow> constants(2 * kSources);
   for (LaneRow& row : constants) std::ranges::fill(row.lane, random_dword());
-  int tested = 0;
+  int tested = 0, modified = 0;
   for (const Body& body : bodies()) {
     if (body.forms.rows == nullptr) continue;
     ++tested;
@@ -170,7 +169,21 @@ int main() {
     for (u32 number = 0; number < (sources == 3 ? 27 : sources == 2 ? 9 : 3); ++number) {
       const Source kinds[] = {static_cast<Source>(number % 3), static_cast<Source>(number / 3 % 3),
                               static_cast<Source>(number / 9)};
-      test(body, kinds, constants.data());
+      Op op = operation(body, kinds, constants.data());
+      test(body, op);
+      if (body.forms.modified == nullptr) continue;
+      ++modified;
+      for (const bool clamps : {false, true}) {
+        Modifiers modifiers;
+        modifiers.only_change_floats = true;
+        modifiers.negate = static_cast<u8>(random_numbers() % 8);
+        modifiers.absolute = static_cast<u8>(random_numbers() % 8);
+        modifiers.clamp = clamps;
+        op.vector.modifiers = &modifiers;
+        op.execute = body.forms.of(op.vector);
+        if (op.execute != body.forms.modified) fail(body, "not the routine with modifiers is chosen");
+        test(body, op);
+      }
     }
     // What only the general routine can do.
     const Source rows[kSources] = {}, scalars[] = {Source::Scalar, Source::Scalar, Source::Scalar};
@@ -183,5 +196,6 @@ int main() {
     if (body.forms.of(op.vector) != body.forms.general) fail(body, "modifiers");
   }
   if (tested < 60) std::printf("only %d bodies have forms\n", tested);
-  return failures == 0 && tested >= 60 ? 0 : 1;
+  if (modified < 60) std::printf("only %d operations have modifiers\n", modified);
+  return failures == 0 && tested >= 60 && modified >= 60 ? 0 : 1;
 }
