@@ -203,13 +203,19 @@ inline const Op* next(const Op* op) {
   return following;
 }
 
+/// Whether compilers make a jump of a call that is a function's last step: not without optimization, and not under
+/// sanitizers.
+#ifdef WAVE_WITHOUT_TAIL_CALLS
+inline constexpr bool kJumps = false;
+#else
+inline constexpr bool kJumps = true;
+#endif
+
 /// Carries out what follows where none jumps, as a body's last step, and so on. Who runs the wave is returned to before
 /// an operation with flags of Wave::returns_at, and behind a body that returns next(op) instead: as do those that keep
-/// much on the host's stack, from where such a call may not be a jump. Without optimization none is.
+/// much on the host's stack, from where such a call may not be a jump.
 [[gnu::always_inline]] inline const Op* go_on(Wave& wave, const Op* op) {
-#ifdef WAVE_WITHOUT_TAIL_CALLS
-  return next(op);
-#else
+  if constexpr (!kJumps) return next(op);
   const u32 asks = op->behind & wave.returns_at;
   const Op* following = op + 1;
   if (asks != 0) {
@@ -222,19 +228,15 @@ inline const Op* next(const Op* op) {
   }
   wave.op = following;
   return following->execute(wave, following);
-#endif
 }
 
 /// The same for a jump, at which a wave's turn may end: the code between two is short.
 [[gnu::always_inline]] inline const Op* go_to(Wave& wave, const Op* op, const Op* target) {
   wave.end += i64{target->number} - i64{op->number} - 1;
-#ifndef WAVE_WITHOUT_TAIL_CALLS
-  if ((target->flags & wave.returns_at) == 0 && target->number < wave.end) [[likely]] {
-    wave.op = target;
-    return target->execute(wave, target);
-  }
-#endif
-  return target;
+  if (!kJumps || (target->flags & wave.returns_at) != 0 || target->number >= wave.end) [[unlikely]]
+    return target;
+  wave.op = target;
+  return target->execute(wave, target);
 }
 
 /// While it lives, operations return to those who carry them out.

@@ -120,7 +120,7 @@ constexpr auto execute = [](Wave& wave, const Op* op) { return op->execute(wave,
 /// The same, in the fastest way that the wave's MODE and who looks on allow.
 u64 run_in_one_way(Wave& wave, TurnLength turn, Observer* observer, u8 watched_ops) {
   const auto one = wave.runs_singly() ? step : static_cast<Execute>(execute);
-  const u8 returns_at = wave.runs_singly() ? kEveryOp : watched_ops;
+  const u8 returns_at = wave.runs_singly() ? u8{kEveryOp} : watched_ops;
   if (watched_ops == 0) return run_instructions(wave, turn, returns_at, one);
   const bool wants_after = observer->wants_after();
   return run_instructions(wave, turn, returns_at, [=](Wave& w, const Op* op) {
