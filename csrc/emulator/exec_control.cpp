@@ -30,6 +30,8 @@ bool scc0(const Wave& wave) { return !wave.scc; }
 bool scc1(const Wave& wave) { return wave.scc; }
 bool vccz(const Wave& wave) { return wave.vcc() == 0; }
 bool vccnz(const Wave& wave) { return wave.vcc() != 0; }
+bool low_vccz(const Wave& wave) { return wave.s[sreg::kVcc] == 0; }
+bool low_vccnz(const Wave& wave) { return wave.s[sreg::kVcc] != 0; }
 bool execz(const Wave& wave) { return wave.exec() == 0; }
 bool execnz(const Wave& wave) { return wave.exec() != 0; }
 bool never(const Wave&) { return false; }  // conditions that only a debugger sets
@@ -147,6 +149,8 @@ constexpr Body kBodies[] = {
     {"s_cbranch_scc1", branch_if<scc1>},
     {"s_cbranch_vccz", branch_if<vccz>, Variant::Lanes64},
     {"s_cbranch_vccnz", branch_if<vccnz>, Variant::Lanes64},
+    {"s_cbranch_vccz", branch_if<low_vccz>, Variant::Lanes32},
+    {"s_cbranch_vccnz", branch_if<low_vccnz>, Variant::Lanes32},
     {"s_cbranch_execz", branch_if<execz>},
     {"s_cbranch_execnz", branch_if<execnz>},
     {"s_cbranch_cdbgsys", branch_if<never>},

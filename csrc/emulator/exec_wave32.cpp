@@ -1,8 +1,6 @@
-// Masks of 32 lanes in single registers (RDNA3 and RDNA4 ISA documents): the lower half of EXEC with another mask, and
-// branches on VCC.
+// Masks of 32 lanes in single registers (RDNA3 and RDNA4 ISA documents): the lower half of EXEC with another mask.
 #include "emulator/bodies.h"
 #include "emulator/scalar.h"
-#include "emulator/workgroup.h"
 
 namespace wave::emulator {
 
@@ -38,15 +36,6 @@ u32 wrexec(u32 a, Wave& wave, bool& scc) {
   return exec32(wave);
 }
 
-/// As s_cbranch_vccz: where the target lies in another function it is looked up.
-template <bool kIfZero>
-const Op* branch_on_vcc(Wave& wave, const Op* op) {
-  if ((wave.s[sreg::kVcc] == 0) != kIfZero) return go_on(wave, op);
-  if (op->scalar.target != nullptr) return go_to(wave, op, op->scalar.target);
-  const i64 offset = i64{static_cast<i16>(op->scalar.simm16)} * 4 + 4;
-  return go_to(wave, op, wave.jump(wave.address(op) + static_cast<u64>(offset)));
-}
-
 constexpr Body kBodies[] = {
     {"s_and_saveexec_b32", scalar<saveexec<combine_and>>},
     {"s_or_saveexec_b32", scalar<saveexec<combine_or>>},
@@ -60,8 +49,6 @@ constexpr Body kBodies[] = {
     {"s_or_not0_saveexec_b32", scalar<saveexec<combine_or_not0>>},
     {"s_and_not1_wrexec_b32", scalar<wrexec<combine_and_not1>>},
     {"s_and_not0_wrexec_b32", scalar<wrexec<combine_and_not0>>},
-    {"s_cbranch_vccz", branch_on_vcc<true>, Variant::Lanes32},
-    {"s_cbranch_vccnz", branch_on_vcc<false>, Variant::Lanes32},
 };
 
 }  // namespace

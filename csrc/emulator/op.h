@@ -7,8 +7,8 @@
 
 namespace wave::emulator {
 
-/// Runs one instruction for a wave and returns the next one, or nullptr where the wave stops (its status says why).
-/// Throws Fault where the instruction cannot be carried out.
+/// Runs an instruction for a wave, with those behind it that go_on() says, and returns the next one, or nullptr where
+/// the wave stops (its status says why). Throws Fault where one, Wave::op, cannot be carried out.
 using Execute = const Op* (*)(Wave&, const Op*);
 
 /// Where a vector source's rows are: tagged in the low two bits, since rows are aligned.

@@ -1,5 +1,5 @@
-// Instructions one at a time, for waves whose MODE changes what vector instructions do. Other waves run in the loop of
-// workgroup.cpp, which looks at nothing between instructions.
+// Instructions one at a time, for waves whose MODE changes what vector instructions do. Of others an instruction
+// goes on to the next, and nothing is looked at between them (op.h).
 #pragma once
 
 #include "emulator/op.h"
