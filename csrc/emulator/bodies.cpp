@@ -125,8 +125,8 @@ Lazy<std::vector<Body>>& all = *new Lazy<std::vector<Body>>();
 
 Execute Forms::of(const VectorOperands& operands) const {
   const bool is_modified = operands.modifiers != nullptr;
-  if (is_modified && (modified == nullptr || !operands.modifiers->only_change_floats)) return general;
-  if (rows == nullptr) return general;
+  if (is_modified && (modified == nullptr || (operands.modifiers->asks & ~modified_does) != 0)) return general;
+  if (!is_modified && rows == nullptr) return general;
   uintptr_t tags = 0;
   for (size_t i = 0; i < std::size(operands.rows); ++i) {
     const bool is_mask = masks >> i & 1, is_source = sources >> i & 1;

@@ -48,7 +48,8 @@ struct Forms {
   Execute rows = nullptr;       ///< where all sources are vector registers
   Execute constants = nullptr;  ///< ... or constants
   Execute scalars = nullptr;    ///< ... or scalars
-  Execute modified = nullptr;   ///< ... with other signs, or a result that is clamped
+  Execute modified = nullptr;   ///< ... with modifiers, but only such as it does itself
+  u8 modified_does = 0;         ///< of Modifiers::asks
   u8 sources = 0;               ///< bit i: there is a source i, of lanes
   u8 masks = 0;                 ///< bit i: there is a source i, a mask of lanes, which is always a scalar
 };

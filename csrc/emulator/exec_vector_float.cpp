@@ -145,7 +145,19 @@ T frexp_mant(T a) {
 int limited(int value, int limit) { return value < -limit ? -limit : value > limit ? limit : value; }
 f32 v_ldexp_f32(f32 a, i32 exponent) { return static_cast<f32>(a * power_of_two(limited(exponent, 300))); }
 WideHalf v_ldexp_f16(WideHalf a, i16 exponent) { return {a * power_of_two(limited(exponent, 100))}; }
-f64 v_ldexp_f64(f64 a, i32 exponent) { return std::ldexp(a, limited(exponent, 5000)); }
+/// Rounds once, where the result is denormal: before that a significand in [1, 2) is multiplied, as far as is exact.
+f64 v_ldexp_f64(f64 a, i32 exponent) {
+  const f64 normal = std::abs(a) < 0x1p-1022 ? a * 0x1p54 : a;
+  const u64 bits = __builtin_bit_cast(u64, normal);
+  const i64 own = static_cast<i64>(bits >> 52 & 0x7ff) - 1023 - (std::abs(a) < 0x1p-1022 ? 54 : 0);
+  const f64 significand = __builtin_bit_cast(f64, (bits & ~(u64{0x7ff} << 52)) | u64{1023} << 52);
+  const i64 wanted = own + limited(exponent, 5000), most = wanted > 1100 ? 1100 : wanted,
+            to = most < -1200 ? -1200 : most;
+  const i64 exact = to > 1000 ? 1000 : to < -1000 ? -1000 : to;
+  const auto power = [](i64 n) { return __builtin_bit_cast(f64, static_cast<u64>(n + 1023) << 52); };
+  const f64 result = significand * power(exact) * power(to - exact);
+  return blend<f64>((a == 0) | !(std::abs(a) <= std::numeric_limits<f64>::max()), a * 1.0, result);
+}
 
 // Division: scaling, the last step of the quotient, and special cases. Where a quotient or a reciprocal would be
 // denormal, which the approximation of a reciprocal flushes, numerator or denominator are scaled; VCC says which
@@ -166,10 +178,12 @@ struct Division<f64> {
                        kMax = 0x1.fffffffffffffp1023;
 };
 
+/// As wide as the float, so that vectors of the host hold as many of both.
 template <class T>
-int biased_exponent(T value) {
+auto biased_exponent(T value) {
   using D = Division<T>;
-  return static_cast<int>(__builtin_bit_cast(typename D::Bits, value) >> D::kMantissa) & (2 * D::kBias + 1);
+  using Signed = std::make_signed_t<typename D::Bits>;
+  return static_cast<Signed>(__builtin_bit_cast(typename D::Bits, value) >> D::kMantissa & (2 * D::kBias + 1));
 }
 /// Exponents decide, where the documents speak of denormal quotients and reciprocals: so AMD measured it on a gfx1100
 /// and a gfx1201, VCC of zeros included (ROCm/rocm-systems, emulation/rocjitsu, division.h).
@@ -177,7 +191,7 @@ template <class T>
 Carry<T> div_scale(T value, T denominator, T numerator) {
   using D = Division<T>;
   const bool is_denominator = value == denominator, is_zero = (denominator == 0) | (numerator == 0);
-  const int below = biased_exponent(denominator), above = biased_exponent(numerator);
+  const auto below = biased_exponent(denominator), above = biased_exponent(numerator);
   const bool is_large = above - below >= D::kFar, is_small = below - above >= D::kFar;
   T scale = blend<T>(above <= D::kTiny, D::kUp, 1);
   scale = blend<T>(is_small, blend<T>(is_denominator, 1, D::kUp), scale);
@@ -212,10 +226,10 @@ f64 scaled_sum(f64 a, f64 b, f64 c, f64 sum, f64 scale, Mode mode) {
   using D = Division<f64>;
   const f64 scaled = sum * scale, rest = sum - scaled / scale, error = fma_error(a, b, c, sum);
   const bool is_tie = std::abs(rest) == D::kMin / scale / 2;
-  const bool is_denormal = std::abs(scaled) <= D::kSmallest && scale == D::kDown && mode.round16_64() == 0;
-  if (!is_denormal || !is_tie) return scaled;
-  if (rest > 0 && error > 0) return scaled + D::kMin;
-  return rest < 0 && error < 0 ? scaled - D::kMin : scaled;
+  const f64 largest = mode.round16_64() == 0 ? D::kSmallest : -1;
+  const bool is_denormal = (std::abs(scaled) <= largest) & (scale == D::kDown) & is_tie;
+  const bool is_more = is_denormal & (rest > 0) & (error > 0), is_less = is_denormal & (rest < 0) & (error < 0);
+  return blend<f64>(is_more, scaled + D::kMin, blend<f64>(is_less, scaled - D::kMin, scaled));
 }
 
 template <class T>
@@ -223,7 +237,7 @@ T div_fmas(T a, T b, T c, LaneVcc vcc, Mode mode) {
   using D = Division<T>;
   const T scale = biased_exponent(c) > D::kBias ? D::kUp : D::kDown;
   const T sum = fma(a, b, c);
-  return vcc.bit ? scaled_sum(a, b, c, sum, scale, mode) : sum;
+  return blend<T>(vcc.bit, scaled_sum(a, b, c, sum, scale, mode), sum);
 }
 
 /// The quotient, or what a division of special values gives.
@@ -263,8 +277,8 @@ constexpr Body kBodies[] = {
     "v_frexp_mant_" type, vector<frexp_mant<T>>                                                                    \
   }
     BODIES("f32", f32, light),
-    BODIES("f64", f64, vector),
-    BODIES("f16", Half, vector),
+    BODIES("f64", f64, modifiable),
+    BODIES("f16", Half, modifiable),
 #undef BODIES
 #define EXTREMA(type, T, form)                                                                     \
   {"v_min_" type, form<min<T>>}, {"v_max_" type, form<max<T>>}, {"v_min3_" type, vector<min3<T>>}, \
@@ -272,33 +286,33 @@ constexpr Body kBodies[] = {
     "v_med3_" type, vector<med3<T>>                                                                \
   }
     EXTREMA("f32", f32, light),
-    EXTREMA("f16", HalfBits, vector),
-    {"v_min_f64", vector<min<f64>>},
-    {"v_max_f64", vector<max<f64>>},
+    EXTREMA("f16", HalfBits, modifiable),
+    {"v_min_f64", modifiable<min<f64>>},
+    {"v_max_f64", modifiable<max<f64>>},
 #undef EXTREMA
     {"v_sub_f32", light<sub<f32>>},
     {"v_subrev_f32", light<subrev<f32>>},
-    {"v_sub_f16", vector<sub<Half>>},
-    {"v_subrev_f16", vector<subrev<Half>>},
+    {"v_sub_f16", modifiable<sub<Half>>},
+    {"v_subrev_f16", modifiable<subrev<Half>>},
     {"v_mul_legacy_f32", vector<v_mul_legacy_f32>},
     {"v_fma_legacy_f32", vector<v_fma_legacy_f32>},
     {"v_fmac_f32", light<fused<f32>>},
     {"v_fmamk_f32", light<fused<f32>>},
     {"v_fmaak_f32", light<fused<f32>>},
-    {"v_fmac_f64", vector<fused<f64>>},
-    {"v_fmac_f16", vector<fused<Half>>},
-    {"v_fmamk_f16", vector<fused<Half>>},
-    {"v_fmaak_f16", vector<fused<Half>>},
-    {"v_fma_legacy_f16", vector<fused<Half>>},
+    {"v_fmac_f64", modifiable<fused<f64>>},
+    {"v_fmac_f16", modifiable<fused<Half>>},
+    {"v_fmamk_f16", modifiable<fused<Half>>},
+    {"v_fmaak_f16", modifiable<fused<Half>>},
+    {"v_fma_legacy_f16", modifiable<fused<Half>>},
     {"v_pk_add_f32", light<v_pk_add_f32>},
     {"v_pk_mul_f32", light<v_pk_mul_f32>},
     {"v_pk_fma_f32", light<v_pk_fma_f32>},
-    {"v_pk_add_f16", vector<v_pk_add_f16>},
-    {"v_pk_mul_f16", vector<v_pk_mul_f16>},
-    {"v_pk_fma_f16", vector<v_pk_fma_f16>},
-    {"v_pk_fmac_f16", vector<v_pk_fma_f16>},
-    {"v_pk_min_f16", vector<v_pk_min_f16>},
-    {"v_pk_max_f16", vector<v_pk_max_f16>},
+    {"v_pk_add_f16", modifiable<v_pk_add_f16>},
+    {"v_pk_mul_f16", modifiable<v_pk_mul_f16>},
+    {"v_pk_fma_f16", modifiable<v_pk_fma_f16>},
+    {"v_pk_fmac_f16", modifiable<v_pk_fma_f16>},
+    {"v_pk_min_f16", modifiable<v_pk_min_f16>},
+    {"v_pk_max_f16", modifiable<v_pk_max_f16>},
     {"v_pack_b32_f16", vector<v_pack_b32_f16>},
     {"v_fma_mix_f32", vector<v_fma_mix_f32>},
     {"v_fma_mixlo_f16", vector<v_fma_mix_f16>},

@@ -24,6 +24,9 @@ struct Select {
   u8 bits = 32;
   bool sign = false;  ///< of a source: extended with its sign
 
+  /// Half of it, as it is.
+  bool is_half() const { return bits == 16 && !sign; }
+
   bool operator==(const Select&) const = default;
 };
 
@@ -40,6 +43,15 @@ struct LaneMoves {
   bool bound_ctrl = false;      ///< without a source, or where that is disabled, zero counts; else nothing is written
 };
 
+/// What modifiers ask for.
+enum ModifierAsks : u8 {
+  kHalfOfSource = 1,     ///< with the next two bits, for the other sources: half of a register
+  kKeepsHalf = 8,        ///< half of the destination is written, and the other one left as it is
+  kChangesSources = 16,  ///< signs of floats, halves of packed sources
+  kClamps = 32,
+  kAsksMore = 64,  ///< anything else
+};
+
 /// Modifiers of a vector instruction beyond plain operands. Present only where the instruction has any.
 struct Modifiers {
   u8 negate = 0;       ///< bit i: source i (NEG; NEG_LO of VOP3P)
@@ -54,9 +66,7 @@ struct Modifiers {
   Select destination;
   Unused unused = Unused::Zero;
   const LaneMoves* moves = nullptr;  ///< DPP: source 0 comes from other lanes
-  /// All they say is that a result of 16 bits leaves the upper half of its register as it is.
-  bool only_keep_upper_half = false;
-  bool only_change_floats = false;  ///< ... that sources are negated or without their signs, and results clamped
+  u8 asks = 0;                       ///< enum ModifierAsks
 
   /// By which OMOD multiplies.
   f64 factor() const {

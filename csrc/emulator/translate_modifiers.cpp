@@ -180,6 +180,27 @@ void set_op_sel(const Instruction& instruction, Modifiers& modifiers) {
   }
 }
 
+/// What is asked of bodies (enum ModifierAsks).
+u8 asked_of(const Modifiers& modifiers) {
+  u32 asks = modifiers.clamp ? kClamps : 0;
+  const bool has_signs = (modifiers.negate | modifiers.negate_high | modifiers.absolute) != 0;
+  if (has_signs || modifiers.op_sel != 0 || modifiers.op_sel_hi != Modifiers().op_sel_hi) asks |= kChangesSources;
+  bool asks_more = modifiers.output != 0 || modifiers.moves != nullptr;
+  for (size_t i = 0; i < std::size(modifiers.source); ++i) {
+    if (modifiers.source[i].is_half()) {
+      asks |= kHalfOfSource << i;
+    } else {
+      asks_more |= modifiers.source[i] != Select();
+    }
+  }
+  if (modifiers.destination.is_half() && modifiers.unused == Unused::Kept) {
+    asks |= kKeepsHalf;
+  } else {
+    asks_more |= modifiers.destination != Select();
+  }
+  return static_cast<u8>(asks | (asks_more ? kAsksMore : 0));
+}
+
 }  // namespace
 
 /// The modifiers of a vector instruction; nullptr where they are all as if there were none.
@@ -217,10 +238,7 @@ const Modifiers* Translator::modifiers(const Instruction& instruction) {
     set_op_sel(instruction, modifiers);
   }
   if (modifiers == Modifiers() && (takes & isa::kMix) == 0) return nullptr;
-  modifiers.only_keep_upper_half =
-      modifiers == Modifiers{.destination = {0, 16, false}, .unused = Unused::Kept} && (takes & isa::kMix) == 0;
-  const Modifiers of_floats{.negate = modifiers.negate, .absolute = modifiers.absolute, .clamp = modifiers.clamp};
-  modifiers.only_change_floats = modifiers == of_floats && (takes & isa::kMix) == 0;
+  modifiers.asks = asked_of(modifiers);
   return &function_->modifiers_.emplace_back(modifiers);
 }
 

@@ -2,7 +2,6 @@
 // defaults. All loops are over the lanes that the wave has: kCount.
 #include "emulator/vector.h"
 
-#include <algorithm>
 #include <cfenv>
 #include <cmath>
 
@@ -17,13 +16,6 @@ namespace wave::emulator::WAVE_SIMD {
 namespace {
 
 bool is_half(LaneType kind) { return kind == LaneType::F16 || kind == LaneType::F16x2; }
-
-/// Two values in one register.
-bool is_packed(LaneType kind) { return kind == LaneType::B16x2 || kind == LaneType::F16x2; }
-
-bool flushes(LaneType kind) {
-  return kind == LaneType::F32 || kind == LaneType::F32x2 || kind == LaneType::F64 || is_half(kind);
-}
 
 /// MODE has one denormal and rounding setting for f32 and one for f16 and f64.
 bool is_single(LaneType kind) { return kind == LaneType::F32 || kind == LaneType::F32x2; }
@@ -64,127 +56,107 @@ void flush(const LaneRow* from, LaneRow* to, LaneType kind) {
   }
 }
 
+/// SEL of SDWA; OP_SEL where it picks halves, or bytes, of sources that are no pairs.
 template <int kCount>
-void select(LaneRow& row, const Select& part) {
+void select(const LaneRow& from, LaneRow& to, const Select& part) {
   const int up = 32 - part.bits - part.shift, down = 32 - part.bits;
   if (part.sign) {
     WAVE_LANES
-    for (int i = 0; i < kCount; ++i) row.lane[i] = static_cast<u32>(static_cast<i32>(row.lane[i] << up) >> down);
+    for (int i = 0; i < kCount; ++i) to.lane[i] = static_cast<u32>(static_cast<i32>(from.lane[i] << up) >> down);
   } else {
     WAVE_LANES
-    for (int i = 0; i < kCount; ++i) row.lane[i] = row.lane[i] << up >> down;
+    for (int i = 0; i < kCount; ++i) to.lane[i] = from.lane[i] << up >> down;
   }
 }
 
-/// A half of a register, for every lane, into the halves `low` and `high`.
+/// NEG and ABS of floats, whose rows are two. Halves of packed sources are put where they belong.
 template <int kCount>
-void repack(LaneRow& row, bool low, bool high) {
-  const int low_shift = low ? 16 : 0, high_shift = high ? 16 : 0;
+void change_signs(const Modifiers& modifiers, int index, LaneType kind, const LaneRow* from, LaneRow* to) {
+  const u32 sign = is_16_bits(kind) ? 0x8000u : 0x80000000u;
+  const u32 kept = modifiers.absolute >> index & 1 ? ~sign : ~0u, toggled = modifiers.negate >> index & 1 ? sign : 0;
+  const int last = dwords(kind) - 1;
   WAVE_LANES
-  for (int i = 0; i < kCount; ++i) {
-    const u32 bits = row.lane[i];
-    row.lane[i] = (bits >> low_shift & 0xffffu) | bits >> high_shift << 16;
-  }
+  for (int i = 0; i < kCount; ++i) to[last].lane[i] = (from[last].lane[i] & kept) ^ toggled;
+  if (last == 0 || from == to) return;
+  WAVE_LANES
+  for (int i = 0; i < kCount; ++i) to[0].lane[i] = from[0].lane[i];
 }
 
-/// V_FMA_MIX: an f16 in the half that OP_SEL says, as f32, where OP_SEL_HI asks for it.
+/// OP_SEL, OP_SEL_HI, and of floats NEG_LO and NEG_HI: of pairs.
 template <int kCount>
-void mix(const Wave& wave, const Modifiers& modifiers, int index, LaneRow& row) {
-  if (modifiers.op_sel_hi >> index & 1) {
-    select<kCount>(row, {static_cast<u8>(modifiers.op_sel >> index & 1 ? 16 : 0), 16, false});
-    if (!(wave.mode.denorm16_64() & 1)) flush<kCount>(&row, &row, LaneType::F16);
+void change_pairs(const Modifiers& modifiers, int index, LaneType kind, const LaneRow* from, LaneRow* to) {
+  const bool first = modifiers.op_sel >> index & 1, second = modifiers.op_sel_hi >> index & 1;
+  const bool negate = modifiers.negate >> index & 1, negate_high = modifiers.negate_high >> index & 1;
+  if (kind == LaneType::F32x2) {
+    const u32 low_sign = negate ? 0x80000000u : 0, high_sign = negate_high ? 0x80000000u : 0;
+    const LaneRow &low_row = from[first], &high_row = from[second];
     WAVE_LANES
-    for (int i = 0; i < kCount; ++i) row.lane[i] = __builtin_bit_cast(u32, f16_to_f32(row.lane[i]));
-  } else if (!(wave.mode.denorm32() & 1)) {
-    flush<kCount>(&row, &row, LaneType::F32);
+    for (int i = 0; i < kCount; ++i) {
+      const u32 low = low_row.lane[i], high = high_row.lane[i];
+      to[0].lane[i] = low ^ low_sign;
+      to[1].lane[i] = high ^ high_sign;
+    }
+  } else {
+    const bool is_float = kind == LaneType::F16x2;
+    const u32 toggled = (is_float && negate ? 0x8000u : 0) | (is_float && negate_high ? 0x80000000u : 0);
+    const int low_shift = first ? 16 : 0, high_shift = second ? 16 : 0;
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) {
+      const u32 bits = from[0].lane[i];
+      to[0].lane[i] = ((bits >> low_shift & 0xffffu) | bits >> high_shift << 16) ^ toggled;
+    }
   }
-  change_sign(row, row, kCount, 0x80000000u, modifiers.absolute >> index & 1, modifiers.negate >> index & 1);
 }
 
-/// Whether apply_input_modifiers() would change a source of this kind.
+bool is_pair(LaneType kind) { return kind == LaneType::B16x2 || kind == LaneType::F16x2 || kind == LaneType::F32x2; }
+
+/// Whether the next would change a source of this kind. That of mixed kinds the loop over lanes changes.
 bool changes_source(const Modifiers& modifiers, int index, LaneType kind) {
-  const bool swaps_halves = (is_packed(kind) || kind == LaneType::F32x2) &&
-                            ((modifiers.op_sel >> index & 1) != 0 || (modifiers.op_sel_hi >> index & 1) == 0);
-  return swaps_halves || kind == LaneType::Mixed || modifiers.source[index] != Select() ||
-         ((modifiers.negate | modifiers.negate_high | modifiers.absolute) >> index & 1) != 0;
+  const bool picks = is_pair(kind) && ((modifiers.op_sel >> index & 1) != 0 || (modifiers.op_sel_hi >> index & 1) == 0);
+  const bool has_signs = (modifiers.negate | modifiers.negate_high | modifiers.absolute) >> index & 1;
+  return picks || (has_signs && has_sign(kind) && kind != LaneType::Mixed);
 }
-
-/// SEL of SDWA, OP_SEL, then NEG and ABS of floats; for packed operands OP_SEL, OP_SEL_HI, NEG_LO and NEG_HI.
 template <int kCount>
-void apply_input_modifiers(const Wave& wave, const Modifiers& modifiers, int index, LaneType kind, LaneRow* rows) {
-  const bool negate = modifiers.negate >> index & 1;
-  const bool negate_high = modifiers.negate_high >> index & 1;
-  const bool absolute = modifiers.absolute >> index & 1;
-  const bool select_low = modifiers.op_sel >> index & 1, select_high = modifiers.op_sel_hi >> index & 1;
-  if (modifiers.source[index] != Select()) select<kCount>(rows[0], modifiers.source[index]);
-  switch (kind) {
-    case LaneType::F16:
-    case LaneType::F16Bits:
-      change_sign(rows[0], rows[0], kCount, 0x8000u, absolute, negate);
-      break;
-    case LaneType::F32:
-    case LaneType::F32Bits:
-      change_sign(rows[0], rows[0], kCount, 0x80000000u, absolute, negate);
-      break;
-    case LaneType::F64:
-    case LaneType::F64Bits:
-      change_sign(rows[1], rows[1], kCount, 0x80000000u, absolute, negate);
-      break;
-    case LaneType::B16x2:
-      repack<kCount>(rows[0], select_low, select_high);
-      break;
-    case LaneType::F16x2:
-      repack<kCount>(rows[0], select_low, select_high);
-      change_sign(rows[0], rows[0], kCount, 0x8000u, false, negate);
-      change_sign(rows[0], rows[0], kCount, 0x80000000u, false, negate_high);
-      break;
-    case LaneType::F32x2: {
-      const LaneRow low = rows[select_low], high = rows[select_high];
-      rows[0] = low;
-      rows[1] = high;
-      change_sign(rows[0], rows[0], kCount, 0x80000000u, false, negate);
-      change_sign(rows[1], rows[1], kCount, 0x80000000u, false, negate_high);
-      break;
-    }
-    case LaneType::Mixed:
-      mix<kCount>(wave, modifiers, index, rows[0]);
-      break;
-    default:
-      break;
+void change_source(const Modifiers& modifiers, int index, LaneType kind, const LaneRow* from, LaneRow* to) {
+  if (is_pair(kind)) {
+    change_pairs<kCount>(modifiers, index, kind, from, to);
+  } else {
+    change_signs<kCount>(modifiers, index, kind, from, to);
   }
-}
-
-/// Each lane's value is that of the lane that `moves` says.
-template <int kCount>
-void move_lanes(const LaneMoves& moves, const LaneRow& from, LaneRow& to) {
-#if defined(WAVE_SIMD_AVX512)
-  if (moves.within_rows) {
-    for (int i = 0; i < kCount; i += 16) {
-      const __m512i source = _mm512_load_si512(&moves.source.lane[i]);
-      _mm512_store_si512(&to.lane[i], _mm512_maskz_permutexvar_epi32(0xffff, source, _mm512_load_si512(&from.lane[i])));
-    }
-    return;
-  }
-#endif
-  for (int i = 0; i < kCount; ++i) to.lane[i] = from.lane[moves.source.lane[i]];
 }
 
 /// Moves source 0 between lanes, and narrows the lanes that are written: those in the masked-out rows and banks are
 /// not, nor those whose source does not exist or is disabled, unless BOUND_CTRL makes it zero.
 template <int kCount>
 void apply_dpp(Wave& wave, const LaneMoves& moves, const LaneRow* from, LaneRow* to, int count) {
-  LaneRow valid;
-  move_lanes<kCount>(moves, wave.exec_lanes, valid);
   const u32 always_read = moves.reads_disabled ? ~0u : 0, always_written = moves.bound_ctrl ? ~0u : 0;
+#if defined(WAVE_SIMD_AVX512)
+  if (moves.within_rows) {
+    const __m512i read = _mm512_set1_epi32(static_cast<int>(always_read)),
+                  written = _mm512_set1_epi32(static_cast<int>(always_written));
+    for (int i = 0; i < kCount; i += 16) {
+      const __m512i source = _mm512_load_si512(&moves.source.lane[i]),
+                    exec = _mm512_load_si512(&wave.exec_lanes.lane[i]);
+      const auto moved = [&](__m512i row) { return _mm512_maskz_permutexvar_epi32(0xffff, source, row); };
+      const __m512i valid =
+          _mm512_and_si512(_mm512_or_si512(moved(exec), read), _mm512_load_si512(&moves.exists.lane[i]));
+      const __m512i kept = _mm512_and_si512(exec, _mm512_load_si512(&moves.written.lane[i]));
+      _mm512_store_si512(&wave.temp_exec.lane[i], _mm512_and_si512(kept, _mm512_or_si512(valid, written)));
+      for (int row = 0; row < count; ++row)
+        _mm512_store_si512(&to[row].lane[i], _mm512_and_si512(moved(_mm512_load_si512(&from[row].lane[i])), valid));
+    }
+    return;
+  }
+#endif
+  LaneRow valid;
+  for (int i = 0; i < kCount; ++i) valid.lane[i] = wave.exec_lanes.lane[moves.source.lane[i]];
   WAVE_LANES
   for (int i = 0; i < kCount; ++i) {
     valid.lane[i] = (valid.lane[i] | always_read) & moves.exists.lane[i];
-    wave.temp_exec.lane[i] &= (valid.lane[i] | always_written) & moves.written.lane[i];
+    wave.temp_exec.lane[i] = wave.exec_lanes.lane[i] & (valid.lane[i] | always_written) & moves.written.lane[i];
   }
   for (int row = 0; row < count; ++row) {
-    move_lanes<kCount>(moves, from[row], to[row]);
-    WAVE_LANES
-    for (int i = 0; i < kCount; ++i) to[row].lane[i] &= valid.lane[i];
+    for (int i = 0; i < kCount; ++i) to[row].lane[i] = from[row].lane[moves.source.lane[i]] & valid.lane[i];
   }
 }
 
@@ -242,8 +214,7 @@ void apply_output_modifiers(const Wave& wave, const Modifiers& modifiers, const 
 }
 
 bool has_output_modifiers(const Modifiers* modifiers, LaneType kind) {
-  return modifiers != nullptr && (flushes(kind) || kind == LaneType::F32Bits) &&
-         (modifiers->output != 0 || modifiers->clamp);
+  return modifiers != nullptr && clamps(kind) && (modifiers->output != 0 || modifiers->clamp);
 }
 
 bool has_part(const Modifiers* modifiers) { return modifiers != nullptr && modifiers->destination.bits != 32; }
@@ -271,13 +242,16 @@ void prepare_lanes(Wave& wave, const Op* op, const VectorKinds& kinds, int count
   const LaneType result = kinds.result;
   const Modifiers* modifiers = op->vector.modifiers;
   const LaneMoves* moves = modifiers == nullptr ? nullptr : modifiers->moves;
-  prepared.is_finished = result == LaneType::Mask || (!has_output_modifiers(modifiers, result) &&
-                                                      !has_part(modifiers) && !flushes_result(wave, result));
+  const bool loop_merges = is_16_bits(result) && modifiers != nullptr && (modifiers->asks & kKeepsHalf) != 0;
+  prepared.is_finished =
+      result == LaneType::Mask || (!has_output_modifiers(modifiers, result) && (!has_part(modifiers) || loop_merges) &&
+                                   !flushes_result(wave, result));
   prepared.result = prepared.is_finished ? &wave.v[op->vector.dst] : wave.temp_result;
   prepared.exec = &wave.exec_lanes;
-  // A copy, where DPP narrows it, or the instruction's scalar result may go to EXEC.
-  if (moves != nullptr || (kinds.has_carry && !prepared.is_finished)) {
-    wave.temp_exec = wave.exec_lanes;
+  if (moves != nullptr) {
+    prepared.exec = &wave.temp_exec;  // which apply_dpp() narrows
+  } else if (kinds.has_carry && !prepared.is_finished) {
+    wave.temp_exec = wave.exec_lanes;  // a copy, since the instruction's scalar result may go to EXEC
     prepared.exec = &wave.temp_exec;
   }
   for (int index = 0; index < count; ++index) {
@@ -288,16 +262,18 @@ void prepare_lanes(Wave& wave, const Op* op, const VectorKinds& kinds, int count
       apply_dpp<kCount>(wave, *moves, rows, copy, dwords(kind));
       rows = copy;
     }
-    const bool changes = modifiers != nullptr && changes_source(*modifiers, index, kind);
-    if (changes) {
-      if (rows != copy) {
-        for (int row = 0; row < dwords(kind); ++row) std::copy_n(rows[row].lane, kCount, copy[row].lane);
-      }
-      apply_input_modifiers<kCount>(wave, *modifiers, index, kind, copy);
+    if (modifiers != nullptr && modifiers->source[index] != Select()) {
+      select<kCount>(*rows, *copy, modifiers->source[index]);
       rows = copy;
     }
-    if (flushes(kind) && !(denormals(wave, kind) & 1)) {
-      flush<kCount>(rows, copy, kind);
+    if (modifiers != nullptr && changes_source(*modifiers, index, kind)) {
+      change_source<kCount>(*modifiers, index, kind, rows, copy);
+      rows = copy;
+    }
+    const bool is_mixed_half = kind == LaneType::Mixed && (modifiers->op_sel_hi >> index & 1) != 0;
+    const LaneType flushed = kind != LaneType::Mixed ? kind : is_mixed_half ? LaneType::F16 : LaneType::F32;
+    if (flushes(flushed) && (denormals(wave, flushed) & 1) == 0) {
+      flush<kCount>(rows, copy, flushed);
       rows = copy;
     }
     prepared.sources[index] = rows;

@@ -31,6 +31,40 @@ constexpr int dwords(LaneType kind) {
   return kind == LaneType::B64 || kind == LaneType::F64 || kind == LaneType::F64Bits || kind == LaneType::F32x2 ? 2 : 1;
 }
 
+constexpr bool is_16_bits(LaneType kind) {
+  return kind == LaneType::B16 || kind == LaneType::F16 || kind == LaneType::F16Bits;
+}
+
+/// Kinds whose denormals MODE may flush.
+constexpr bool flushes(LaneType kind) {
+  switch (kind) {
+    case LaneType::F16:
+    case LaneType::F16x2:
+    case LaneType::F32:
+    case LaneType::F32x2:
+    case LaneType::F64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Kinds of results that OMOD and CLAMP concern here: integers are clamped by bodies of their own.
+constexpr bool clamps(LaneType kind) { return flushes(kind) || kind == LaneType::F32Bits; }
+
+/// Kinds whose signs NEG and ABS change.
+constexpr bool has_sign(LaneType kind) {
+  switch (kind) {
+    case LaneType::F16Bits:
+    case LaneType::F32Bits:
+    case LaneType::F64Bits:
+    case LaneType::Mixed:
+      return true;
+    default:
+      return flushes(kind);
+  }
+}
+
 /// An f16 in bodies, computed in f32: where a sum or a product of two f16, or the nearest of a value of f32, is rounded
 /// to f16, what rounding to f32 has done before makes no difference.
 struct Half {
@@ -149,6 +183,7 @@ struct VectorKinds {
   bool rounds_to_nearest = false;  ///< whatever MODE says
   bool is_never_denormal = false;  ///< the result, whatever MODE says
   u32 special = 0;                 ///< the bits of enum Special that concern it
+  u32 loop_does = 0;               ///< what of Modifiers::asks needs no copies of operands
 };
 
 /// The operands of one instruction after prepare().

@@ -16,10 +16,11 @@
 // `vector<v_fma_f32>` is the routine for the instruction table. `light<v_fma_f32>` has more of them, for operations of
 // which translation has found that they need no changes of operands (struct Forms): without EXEC, for waves all of
 // whose lanes are enabled. It is for bodies that take no longer than to load what EXEC leaves as it is, and for
-// comparisons; those of f32 also negate sources and clamp results. The direct path works on the rows of the register
-// file. Where an instruction has other modifiers, or the wave's mode asks for more than IEEE defaults, prepare() first
-// copies the operands that this concerns to temporary rows, changed as it asks, and finish() does the same to the
-// result.
+// comparisons. `modifiable<v_fma_f64>` has one more, which changes signs and picks halves as it reads its sources, for
+// those that compilers often give such modifiers; so has `light` of floats. The direct path works on the rows of the
+// register file. Where an instruction has other modifiers, or the wave's mode asks for more than IEEE defaults,
+// prepare() first copies the operands that this concerns to temporary rows, changed as it asks, and finish() does the
+// same to the result.
 
 #include "emulator/half_rows.inl"
 
@@ -111,9 +112,6 @@ struct PairElement<Pair16<T>> {
 template <class T>
 constexpr bool kIsPair16 = !std::is_void_v<typename PairElement<T>::type>;
 
-constexpr bool is_16_bits(LaneType kind) {
-  return kind == LaneType::B16 || kind == LaneType::F16 || kind == LaneType::F16Bits;
-}
 template <class T>
 constexpr bool kIs16 = is_16_bits(kLaneType<T>);
 
@@ -130,36 +128,89 @@ struct HalfRows {
 /// lanes can use the host's conversions, of which compilers know only some.
 template <class T>
 constexpr bool kComesByRows = std::is_same_v<T, Half> || std::is_same_v<T, WideHalf>;
+template <>
+constexpr bool kComesByRows<MixedFloat> = true;
 template <class T>
 constexpr bool kComesByRows<Pair16<T>> = kComesByRows<T>;
 template <class T>
 constexpr bool kGoesByRows = std::is_same_v<T, Half> || std::is_same_v<T, Pair16<Half>>;
 
+/// How a loop over lanes changes a source as it reads it: NEG and ABS of floats, OP_SEL. What is no pair has a first
+/// element alone.
+struct SourceChange {
+  u32 kept = ~0u, toggled = 0;  ///< of the dword with the first element's sign
+  u32 toggled_second = 0;
+  u32 first = 0, second = 1;  ///< from which half of the register, or of two f32 from which register, elements come
+  bool is_wide = false;       ///< of mixed kinds: it is an f32, and has no halves
+};
+
+/// What an instruction's modifiers make of source `index`. Pairs take no ABS.
 template <class T>
-inline void unpack_halves(const u32* lanes, HalfRows& to) {
-  halves_to_f32<kHalfLanes>(lanes, to.low);
-  if constexpr (kIsPair16<T>) halves_to_f32<kHalfLanes, true>(lanes, to.high);
+[[gnu::always_inline]] inline SourceChange change_of(const Modifiers& modifiers, int index) {
+  constexpr bool kIsPair = kIsPair16<T> || std::is_same_v<T, Float32x2>;
+  SourceChange change;
+  if constexpr (has_sign(kLaneType<T>)) {
+    constexpr u32 kSign = (kIs16<T> || kIsPair16<T>) && !kComesByRows<T> ? 0x8000u : 0x80000000u;
+    if (!kIsPair && (modifiers.absolute >> index & 1) != 0) change.kept = ~kSign;
+    if ((modifiers.negate >> index & 1) != 0) change.toggled = kSign;
+    if (kIsPair && (modifiers.negate_high >> index & 1) != 0) change.toggled_second = 0x80000000u;
+  }
+  if constexpr (kIs16<T>) {
+    const Select& part = modifiers.source[index];
+    if (part.is_half()) change.first = part.shift / 16;
+  } else if constexpr (std::is_same_v<T, MixedFloat>) {
+    change.first = modifiers.op_sel >> index & 1;
+    change.is_wide = (modifiers.op_sel_hi >> index & 1) == 0;
+  } else if constexpr (kIsPair) {
+    change.first = modifiers.op_sel >> index & 1;
+    change.second = modifiers.op_sel_hi >> index & 1;
+  }
+  return change;
 }
 
 template <class T>
-inline T load_lane(const LaneRow* rows, size_t lane) {
-  const u32 bits = rows[0].lane[lane];
+inline void unpack_halves(const u32* lanes, HalfRows& to, const SourceChange& change) {
+  const auto unpack = [&](u32 half, f32* values) {
+    if (std::is_same_v<T, MixedFloat> && change.is_wide) {
+      WAVE_LANES
+      for (int i = 0; i < kHalfLanes; ++i) values[i] = __builtin_bit_cast(f32, lanes[i]);
+    } else if (half == 0) {
+      halves_to_f32<kHalfLanes>(lanes, values);
+    } else {
+      halves_to_f32<kHalfLanes, true>(lanes, values);
+    }
+  };
+  unpack(change.first, to.low);
+  if constexpr (kIsPair16<T>) unpack(change.second, to.high);
+}
+
+/// A dword with the sign of a first element, if such have signs.
+template <class T>
+inline u32 with_sign(u32 bits, const SourceChange& change) {
+  return has_sign(kLaneType<T>) ? (bits & change.kept) ^ change.toggled : bits;
+}
+
+template <class T>
+inline T load_lane(const LaneRow* rows, size_t lane, const SourceChange& change) {
   if constexpr (std::is_same_v<T, bool>) {
-    return bits != 0;
+    return rows[0].lane[lane] != 0;
   } else if constexpr (kIs16<T>) {
-    return __builtin_bit_cast(T, static_cast<u16>(bits));
+    const u32 bits = rows[0].lane[lane] >> 16 * change.first;
+    return __builtin_bit_cast(T, static_cast<u16>(with_sign<T>(bits, change)));
   } else if constexpr (kIsPair16<T>) {
     using Element = typename PairElement<T>::type;
-    return {__builtin_bit_cast(Element, static_cast<u16>(bits)),
-            __builtin_bit_cast(Element, static_cast<u16>(bits >> 16))};
+    const u32 bits = rows[0].lane[lane], low = (bits >> 16 * change.first) ^ change.toggled,
+              high = (bits >> 16 * change.second) ^ change.toggled_second >> 16;
+    return {__builtin_bit_cast(Element, static_cast<u16>(low)), __builtin_bit_cast(Element, static_cast<u16>(high))};
   } else if constexpr (std::is_same_v<T, Float32x2>) {
-    return {__builtin_bit_cast(f32, bits), __builtin_bit_cast(f32, rows[1].lane[lane])};
+    const u32 low = rows[change.first].lane[lane], high = rows[change.second].lane[lane];
+    return {__builtin_bit_cast(f32, low ^ change.toggled), __builtin_bit_cast(f32, high ^ change.toggled_second)};
   } else if constexpr (std::is_same_v<T, Dwords>) {
-    return {bits, rows[1].lane[lane]};
+    return {rows[0].lane[lane], rows[1].lane[lane]};
   } else if constexpr (sizeof(T) == 8) {
-    return __builtin_bit_cast(T, u64{rows[1].lane[lane]} << 32 | bits);
+    return __builtin_bit_cast(T, u64{with_sign<T>(rows[1].lane[lane], change)} << 32 | rows[0].lane[lane]);
   } else {
-    return __builtin_bit_cast(T, bits);
+    return __builtin_bit_cast(T, with_sign<T>(rows[0].lane[lane], change));
   }
 }
 
@@ -168,11 +219,11 @@ inline void blend_lane(LaneRow& row, size_t lane, u32 value, u32 mask) {
   row.lane[lane] = (value & mask) | (row.lane[lane] & ~mask);
 }
 
-/// `saturates` is MODE.FP16_OVFL.
+/// `shift` is how far up a result of 16 bits goes, `saturates` MODE.FP16_OVFL.
 template <class T>
-inline void store_lane(LaneRow* rows, size_t lane, T value, u32 mask, bool saturates) {
+inline void store_lane(LaneRow* rows, size_t lane, T value, u32 mask, u32 shift, bool saturates) {
   if constexpr (kIs16<T>) {
-    blend_lane(rows[0], lane, to_bits16(value, saturates), mask);
+    blend_lane(rows[0], lane, u32{to_bits16(value, saturates)} << shift, mask);
   } else if constexpr (kIsPair16<T>) {
     const u32 high = to_bits16(value.high, saturates);
     blend_lane(rows[0], lane, to_bits16(value.low, saturates) | high << 16, mask);
@@ -191,15 +242,16 @@ inline void store_lane(LaneRow* rows, size_t lane, T value, u32 mask, bool satur
   }
 }
 
-/// Rounds the values of half a row, and stores them, of lanes whose `exec` is ~0, to the bits that are `written`.
+/// Rounds the values of half a row, and stores them, of lanes whose `exec` is ~0, to the bits that are `written`, and
+/// so far up.
 template <class T>
-inline void pack_halves(const HalfRows& values, u32* lanes, const u32* exec, u32 written, bool saturates) {
+inline void pack_halves(const HalfRows& values, u32* lanes, const u32* exec, u32 written, u32 shift, bool saturates) {
   alignas(64) u32 low[kHalfLanes], high[kHalfLanes];
   f32_to_halves<kHalfLanes>(values.low, low, saturates);
   if constexpr (kIsPair16<T>) f32_to_halves<kHalfLanes>(values.high, high, saturates);
   WAVE_LANES
   for (size_t k = 0; k < kHalfLanes; ++k) {
-    const u32 bits = kIsPair16<T> ? low[k] | high[k] << 16 : low[k];
+    const u32 bits = kIsPair16<T> ? low[k] | high[k] << 16 : low[k] << shift;
     const u32 mask = exec[k] & written;
     lanes[k] = (bits & mask) | (lanes[k] & ~mask);
   }
@@ -356,20 +408,24 @@ struct VectorShape {
     }
     const bool is_single = kAnyIs<f32, Value, Args...> || kAnyIs<Float32x2, Value, Args...>;
     const bool is_double = kAnyIs<f64, Value, Args...> || kIsHalf<Value> || (false || ... || kIsHalf<Args>);
-    if (is_single) kinds.special |= kSpecialF32;
-    if (is_double) kinds.special |= kSpecialF64;
+    const bool is_mixed = kAnyIs<MixedFloat, Args...>;
+    if (is_single || is_mixed) kinds.special |= kSpecialF32;
+    if (is_double || is_mixed) kinds.special |= kSpecialF64;
+    if (is_16_bits(kinds.result)) kinds.loop_does |= kKeepsHalf;
+    if (!clamps(kinds.result)) kinds.loop_does |= kClamps;
+    if (is_mixed) kinds.loop_does |= kChangesSources;
     return kinds;
   }
   static constexpr VectorKinds kKinds = kinds();
 };
 
-/// Where the direct path does not do: a source is a scalar, there are modifiers, or MODE is special. `run` is the loop
-/// over lanes.
+/// Where the direct path does not do: a source is a scalar, there are modifiers, or MODE is special. `run` is the
+/// loop over lanes.
 template <size_t... kIndex, class Run>
 [[gnu::noinline]] const Op* detour(Wave& wave, const Op* op, const VectorKinds& kinds, Run run) {
   const Singly singly(wave);
   const Modifiers* modifiers = op->vector.modifiers;
-  const bool is_plain = modifiers == nullptr || (modifiers->only_keep_upper_half && is_16_bits(kinds.result));
+  const bool is_plain = modifiers == nullptr || (modifiers->asks & ~kinds.loop_does) == 0;
   if (is_plain && (wave.special & kinds.special) == 0) {
     return run(wave, op, wave.exec_lanes, &wave.v[op->vector.dst],
                direct_source(wave, op, kIndex, kinds.sources[kIndex])...);
@@ -377,25 +433,12 @@ template <size_t... kIndex, class Run>
   Prepared prepared;
   prepare(wave, op, kinds, sizeof...(kIndex), prepared);
   run(wave, op, *prepared.exec, prepared.result, prepared.sources[kIndex]...);
-  finish(wave, op, kinds, prepared);
+  if (!prepared.is_finished || prepared.host_rounding >= 0) finish(wave, op, kinds, prepared);
   return next(op);
 }
 
-/// What the sources of a plain operation are (struct Forms): vector registers; or constants; or scalars; or any of them
-/// with other signs, while the result may be clamped.
-enum class Sources { Rows, Constants, Scalars, Modified };
-
-/// NEG and ABS of sources whose bit `sign` is one.
-[[gnu::always_inline]] inline void change_sign(const LaneRow& from, LaneRow& to, size_t lanes, u32 sign, bool absolute,
-                                               bool negate) {
-  const u32 kept = absolute ? ~sign : ~0u, toggled = negate ? sign : 0;
-#pragma GCC unroll 2
-  for (size_t half = 0; half < kLanes; half += kHalfLanes) {
-    if (half == lanes) break;
-    WAVE_LANES
-    for (size_t i = half; i < half + kHalfLanes; ++i) to.lane[i] = (from.lane[i] & kept) ^ toggled;
-  }
-}
+/// What the sources of a plain operation are (struct Forms): vector registers; or constants; or scalars.
+enum class Sources { Rows, Constants, Scalars };
 
 /// CLAMP of f32.
 [[gnu::always_inline]] inline void clamp(LaneRow& row, size_t lanes, bool zeroes_nan) {
@@ -420,14 +463,23 @@ struct Vector<kBody, Result (*)(Args...)> {
   /// Carries out any operation.
   [[gnu::noinline]] static const Op* execute(Wave& wave, const Op* op) { return execute(wave, op, kAllSources); }
 
-  /// With those for plain operations (bodies.h).
+  /// With those for plain operations, or for those whose modifiers a loop over lanes can apply (bodies.h): light bodies
+  /// of floats have both.
+  template <bool kIsLight>
   static constexpr Forms forms() {
     constexpr Execute general = execute;
     Forms forms = general;
-    forms.rows = execute_plain<Sources::Rows>;
-    forms.constants = execute_plain<Sources::Constants>;
-    forms.scalars = execute_plain<Sources::Scalars>;
-    if constexpr (kIsOfFloats) forms.modified = execute_plain<Sources::Modified>;
+    if constexpr (kIsLight) {
+      forms.rows = execute_plain<Sources::Rows>;
+      forms.constants = execute_plain<Sources::Constants>;
+      forms.scalars = execute_plain<Sources::Scalars>;
+    }
+    if constexpr (!kIsLight || kIsOfFloats) {
+      forms.modified = execute_modified;
+      u32 does = Shape::kKinds.loop_does | kChangesSources | (Shape::kKinds.result == LaneType::F32 ? kClamps : 0);
+      for (int i = 0; i < Shape::kCount; ++i) does |= is_16_bits(Shape::kKinds.sources[i]) ? kHalfOfSource << i : 0;
+      forms.modified_does = static_cast<u8>(does);
+    }
     for (int i = 0; i < Shape::kCount; ++i) (is_mask(i) ? forms.masks : forms.sources) |= static_cast<u8>(1 << i);
     return forms;
   }
@@ -445,7 +497,9 @@ struct Vector<kBody, Result (*)(Args...)> {
   [[gnu::always_inline]] static const Op* execute(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
     const uintptr_t tags = (uintptr_t{0} | ... | (is_mask(kIndex) ? 0 : op->vector.rows[kIndex]));
     const bool is_special = (wave.special & Shape::kKinds.special) != 0;
-    if ((tags & kSourceScalar) != 0 || op->vector.modifiers != nullptr || is_special) [[unlikely]]
+    const Modifiers* const modifiers = op->vector.modifiers;
+    const bool needs_copies = modifiers != nullptr && (modifiers->asks & ~Shape::kKinds.loop_does) != 0;
+    if ((tags & kSourceScalar) != 0 || needs_copies || is_special) [[unlikely]]
       return detour<kIndex...>(wave, op, Shape::kKinds, run<Rows<kIndex>...>);
     const auto source = [&](size_t index) {
       return is_mask(index) ? broadcast_source(wave, op, static_cast<int>(index), LaneType::Mask)
@@ -472,13 +526,30 @@ struct Vector<kBody, Result (*)(Args...)> {
         return execute(wave, op);
       LaneRow* const result = &wave.v[op->vector.dst];
       const LaneContext context{wave.mode, {0}, nullptr};
-      loop<true>(wave, op, wave.exec_lanes, result, {{plain_source<kIndex, kSources>(wave, op)...}}, context, lanes,
-                 kAllArgs);
-      if constexpr (kSources == Sources::Modified) {
-        if (op->vector.modifiers->clamp) clamp(*result, lanes, wave.mode.dx10_clamp());
-      }
+      const SourceRows sources{{plain_source<kIndex, kSources>(wave, op)...}};
+      loop<true, false>(wave, op, wave.exec_lanes, result, sources, context, lanes, kAllArgs);
       return go_on(wave, op);
     }
+  }
+
+  /// Signs, halves and CLAMP are left to do as well.
+  static const Op* execute_modified(Wave& wave, const Op* op) { return execute_modified(wave, op, kAllSources); }
+  template <size_t... kIndex>
+  [[gnu::always_inline]] static const Op* execute_modified(Wave& wave, const Op* op, std::index_sequence<kIndex...>) {
+    static_assert(!kAnyIs<LaneVcc, Args...>);
+    const size_t lanes = wave.plain_lanes[Shape::kKinds.special];
+    if (lanes == 0) [[unlikely]]
+      return execute(wave, op);
+    const Modifiers& modifiers = *op->vector.modifiers;
+    LaneRow* const result = &wave.v[op->vector.dst];
+    const LaneContext context{wave.mode, {modifiers.op_sel}, nullptr};
+    SourceRows sources{{plain_source<kIndex, Sources::Scalars>(wave, op)...}};
+    change(modifiers, sources, kAllArgs);
+    loop<true, true>(wave, op, wave.exec_lanes, result, sources, context, lanes, kAllArgs);
+    if constexpr (Shape::kKinds.result == LaneType::F32) {
+      if (modifiers.clamp) clamp(*result, lanes, wave.mode.dx10_clamp());
+    }
+    return go_on(wave, op);
   }
 
   /// The rows of a source of a plain operation.
@@ -487,13 +558,6 @@ struct Vector<kBody, Result (*)(Args...)> {
     const uintptr_t rows = op->vector.rows[kIndex];
     if constexpr (is_mask(kIndex)) {
       spread_mask(wave.pair(op->vector.src[kIndex]), wave.temp[kIndex][0]);
-      return wave.temp[kIndex];
-    } else if constexpr (kSources == Sources::Modified) {
-      const LaneRow* const source = plain_source<kIndex, Sources::Scalars>(wave, op);
-      const bool absolute = op->vector.modifiers->absolute >> kIndex & 1;
-      const bool negate = op->vector.modifiers->negate >> kIndex & 1;
-      if (!absolute && !negate) return source;
-      change_sign(*source, wave.temp[kIndex][0], wave.lanes, 0x80000000u, absolute, negate);
       return wave.temp[kIndex];
     } else if constexpr (kSources == Sources::Rows) {
       return reinterpret_cast<const LaneRow*>(reinterpret_cast<uintptr_t>(wave.v) + rows);
@@ -508,19 +572,31 @@ struct Vector<kBody, Result (*)(Args...)> {
 
   struct SourceRows {
     const LaneRow* rows[3] = {};
+    SourceChange changes[3] = {};
   };
+
+  template <class T, int kSource>
+  [[gnu::always_inline]] static void change(const Modifiers& modifiers, SourceRows& sources) {
+    if constexpr (!kIsContext<T>) sources.changes[kSource] = change_of<T>(modifiers, kSource);
+  }
+  template <size_t... kIndex>
+  [[gnu::always_inline]] static void change(const Modifiers& modifiers, SourceRows& sources,
+                                            std::index_sequence<kIndex...>) {
+    (change<Args, Shape::source(kIndex)>(modifiers, sources), ...);
+  }
 
   template <class... EachRows>
   [[gnu::noinline, gnu::flatten]] static const Op* run(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result,
                                                        EachRows... rows) {
-    const SourceRows sources = {rows...};
+    SourceRows sources{{rows...}};
     const Modifiers* modifiers = op->vector.modifiers;
+    if constexpr (kAnyIs<MixedFloat, Args...>) change(*modifiers, sources, kAllArgs);
     LaneContext context{wave.mode, {modifiers == nullptr ? u8{0} : modifiers->op_sel}, nullptr};
     if constexpr (kAnyIs<LaneVcc, Args...>) {
       Wave::spread(wave.vcc(), wave.temp_mask);
       context.vcc = &wave.temp_mask;
     }
-    loop<false>(wave, op, exec, result, sources, context, wave.lanes, kAllArgs);
+    loop<false, true>(wave, op, exec, result, sources, context, wave.lanes, kAllArgs);
     if constexpr (sizeof...(EachRows) == 3) return next(op);  // its callers cannot jump here with so many arguments
     return go_on(wave, op);
   }
@@ -529,13 +605,15 @@ struct Vector<kBody, Result (*)(Args...)> {
   template <class... EachRows>
   [[gnu::noinline, gnu::flatten]] static const Op* compare(Wave& wave, const Op* op, EachRows... rows) {
     const LaneContext context{wave.mode, {0}, nullptr};
-    loop<true>(wave, op, wave.exec_lanes, nullptr, {{rows...}}, context, wave.lanes, kAllArgs);
+    const SourceRows sources{{rows...}};
+    loop<true, false>(wave, op, wave.exec_lanes, nullptr, sources, context, wave.lanes, kAllArgs);
     return go_on(wave, op);
   }
 
   template <class T, int kSource>
   static void unpack(const SourceRows& sources, size_t first, HalfRows* halves) {
-    if constexpr (kComesByRows<T>) unpack_halves<T>(&sources.rows[kSource]->lane[first], halves[kSource]);
+    if constexpr (kComesByRows<T>)
+      unpack_halves<T>(&sources.rows[kSource]->lane[first], halves[kSource], sources.changes[kSource]);
   }
 
   /// Of lane `first` + `k`.
@@ -545,16 +623,21 @@ struct Vector<kBody, Result (*)(Args...)> {
     if constexpr (kIsContext<T>) {
       return load_context<T>(context, first + k);
     } else if constexpr (!kComesByRows<T>) {
-      return load_lane<T>(sources.rows[kSource], first + k);
-    } else if constexpr (kIsPair16<T>) {
-      return {{halves[kSource].low[k]}, {halves[kSource].high[k]}};
+      return load_lane<T>(sources.rows[kSource], first + k, sources.changes[kSource]);
     } else {
-      return {halves[kSource].low[k]};
+      const SourceChange& change = sources.changes[kSource];
+      const u32 low = with_sign<T>(__builtin_bit_cast(u32, halves[kSource].low[k]), change);
+      if constexpr (kIsPair16<T>) {
+        const u32 high = __builtin_bit_cast(u32, halves[kSource].high[k]) ^ change.toggled_second;
+        return {{__builtin_bit_cast(f32, low)}, {__builtin_bit_cast(f32, high)}};
+      } else {
+        return {__builtin_bit_cast(f32, low)};
+      }
     }
   }
 
-  /// `kAll`: all lanes are enabled, and `exec` does not count.
-  template <bool kAll, size_t... kIndex>
+  /// `kAll`: all lanes are enabled, and `exec` does not count. `kMayKeepHalf`: of a result of 16 bits.
+  template <bool kAll, bool kMayKeepHalf, size_t... kIndex>
   [[gnu::always_inline]] static void loop(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result,
                                           const SourceRows& sources, const LaneContext& context, size_t lanes,
                                           std::index_sequence<kIndex...>) {
@@ -573,7 +656,7 @@ struct Vector<kBody, Result (*)(Args...)> {
           const size_t i = half + k;
           const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, halves, context, half, k)...);
           if constexpr (kHasCarry) {
-            store_lane(result, i, value.value, kAll ? ~0u : exec.lane[i], false);
+            store_lane(result, i, value.value, kAll ? ~0u : exec.lane[i], 0, false);
             bits[k] = 0u - value.carry;
           } else {
             bits[k] = 0u - u32{value};
@@ -584,9 +667,14 @@ struct Vector<kBody, Result (*)(Args...)> {
       wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, mask & enabled_bits(wave, exec));
     } else {
       const bool saturates = wave.mode.fp16_ovfl();
-      const bool keeps_upper_half =
-          !kAll && op->vector.modifiers != nullptr && op->vector.modifiers->only_keep_upper_half;
-      const u32 written = kIs16<typename ValueOf<Result>::type> && keeps_upper_half ? 0xffffu : ~0u;
+      u32 written = ~0u, shift = 0;
+      if constexpr (kMayKeepHalf && kIs16<typename ValueOf<Result>::type>) {
+        const Modifiers* const modifiers = op->vector.modifiers;
+        if (modifiers != nullptr && (modifiers->asks & kKeepsHalf) != 0 && result == &wave.v[op->vector.dst]) {
+          shift = modifiers->destination.shift;
+          written = 0xffffu << shift;
+        }
+      }
 #pragma GCC unroll 2
       for (size_t half = 0; half < kLanes; half += kHalfLanes) {
         if (half == lanes) break;
@@ -602,20 +690,20 @@ struct Vector<kBody, Result (*)(Args...)> {
             results.low[k] = value.low.value;
             results.high[k] = value.high.value;
           } else if constexpr (kIsApproximation<Result>) {
-            store_lane(result, half + k, value.value, (kAll ? ~0u : exec.lane[half + k]) & written, saturates);
+            store_lane(result, half + k, value.value, (kAll ? ~0u : exec.lane[half + k]) & written, shift, saturates);
           } else {
-            store_lane(result, half + k, value, (kAll ? ~0u : exec.lane[half + k]) & written, saturates);
+            store_lane(result, half + k, value, (kAll ? ~0u : exec.lane[half + k]) & written, shift, saturates);
           }
         }
         if constexpr (kGoesByRows<Result>)
-          pack_halves<Result>(results, &result->lane[half], &exec.lane[half], written, saturates);
+          pack_halves<Result>(results, &result->lane[half], &exec.lane[half], written, shift, saturates);
       }
     }
   }
 
   static constexpr bool kHasCarry = kIsCarry<Result>, kIsComparison = std::is_same_v<Result, bool>;
   static constexpr bool kIsOfFloats =
-      std::is_same_v<Result, f32> && ((std::is_same_v<Args, f32> || kIsContext<Args>) && ...);
+      kAnyIs<Result, f32, Float32x2> && ((std::is_same_v<Args, Result> || kIsContext<Args>) && ...);
   static constexpr std::make_index_sequence<Shape::kArgs> kAllArgs{};
   static constexpr std::make_index_sequence<Shape::kCount> kAllSources{};
 };
@@ -624,6 +712,8 @@ struct Vector<kBody, Result (*)(Args...)> {
 template <auto kBody>
 constexpr Execute vector = Vector<kBody>::execute;
 template <auto kBody>
-constexpr Forms light = Vector<kBody>::forms();
+constexpr Forms light = Vector<kBody>::template forms<true>();
+template <auto kBody>
+constexpr Forms modifiable = Vector<kBody>::template forms<false>();
 
 }  // namespace wave::emulator::WAVE_SIMD
