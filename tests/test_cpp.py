@@ -132,9 +132,10 @@ def test_json(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_forms(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The routines of a vector instruction, at each SIMD level that this host has."""
-    program = build_cpp(tmp_path_factory, "forms", ["tests/cpp/test_forms.cpp"], *linked())
+@pytest.mark.parametrize("name", ["forms", "rdna_dots"])
+def test_vector_routines(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
+    """At each SIMD level that this host has."""
+    program = build_cpp(tmp_path_factory, name, [f"tests/cpp/test_{name}.cpp"], *linked())
     for level in LEVELS:
         done = subprocess.run([program], env=at(level), capture_output=True, text=True, timeout=300)
         assert done.returncode == 0 or LACKS in done.stderr, f"{level}: {done.stdout}{done.stderr}"

@@ -84,15 +84,15 @@ enum FloatClass { kSignalingNan, kQuietNan, kMinusInfinity, kMinusNormal, kMinus
 
 template <class Bits, int kExponentBits, int kMantissaBits>
 bool is_class(Bits value, u32 classes) {
-  constexpr u64 kInfinity = ((u64{1} << kExponentBits) - 1) << kMantissaBits;
-  const u64 bits = value.bits, magnitude = bits & ((u64{1} << (kExponentBits + kMantissaBits)) - 1);
+  using Word = std::conditional_t<sizeof(Bits) == 8, u64, u32>;
+  constexpr Word kOne = 1, kInfinity = ((kOne << kExponentBits) - 1) << kMantissaBits;
+  const Word bits = value.bits, magnitude = bits & ((kOne << (kExponentBits + kMantissaBits)) - 1);
   const bool is_minus = bits != magnitude;
-  if (magnitude > kInfinity) return classes >> (magnitude >> (kMantissaBits - 1) & 1 ? kQuietNan : kSignalingNan) & 1;
-  const int minus = magnitude == kInfinity                 ? kMinusInfinity
-                    : magnitude >= u64{1} << kMantissaBits ? kMinusNormal
-                    : magnitude != 0                       ? kMinusDenormal
-                                                           : kMinusZero;
-  return classes >> (is_minus ? minus : 11 - minus) & 1;  // the positive classes follow in reverse
+  // They follow each other from infinity down to zero, and the positive ones in reverse.
+  const u32 minus = kMinusInfinity + (magnitude < kInfinity) + (magnitude < kOne << kMantissaBits) + (magnitude == 0);
+  const u32 nan = static_cast<u32>(magnitude >> (kMantissaBits - 1)) & 1;
+  static_assert(kSignalingNan == 0 && kQuietNan == 1);
+  return classes >> blend(magnitude > kInfinity, nan, blend(is_minus, minus, 11 - minus)) & 1;
 }
 
 /// V_CMPX: the result goes to EXEC too.

@@ -95,34 +95,107 @@ u16 v_dot2_bf16_bf16(Pair16<u16> a, Pair16<u16> b, u16 c) {
 
 // Those whose sums are known (rdna_sums.h).
 
-template <bool kIsRdna4, SumType kType>
 f32 dot(Pair16<HalfBits> a, Pair16<HalfBits> b, f32 c, bool saturates) {
   const f32 left[] = {f16_to_f32(a.low.bits), f16_to_f32(a.high.bits)};
   const f32 right[] = {f16_to_f32(b.low.bits), f16_to_f32(b.high.bits)};
-  return add_like_rdna({kIsRdna4, -14, -14, kType}, left, right, 2, c, saturates);
+  return add_like_rdna({true, -14, -14, SumType::F16}, left, right, 2, c, saturates);
 }
-template <bool kIsRdna4, SumType kType>
-f32 dot(Pair16<u16> a, Pair16<u16> b, f32 c, bool saturates) {
+f32 dot(Pair16<u16> a, Pair16<u16> b, f32 c) {
   const f32 left[] = {bf16_to_f32(a.low), bf16_to_f32(a.high)}, right[] = {bf16_to_f32(b.low), bf16_to_f32(b.high)};
-  return add_like_rdna({kIsRdna4, -126, -126, kType}, left, right, 2, c, saturates);
+  return add_like_rdna({true, -126, -126, SumType::Bf16}, left, right, 2, c, false);
 }
-/// v_dot2_f32_f16 and, of u16, v_dot2_f32_bf16.
-template <bool kIsRdna4, class T>
-Float32Bits v_dot2_f32(Pair16<T> a, Pair16<T> b, Float32Bits c) {
-  return {__builtin_bit_cast(u32, dot<kIsRdna4, SumType::F32>(a, b, __builtin_bit_cast(f32, c.bits), false))};
+
+f64 power_of_two(i64 exponent) { return __builtin_bit_cast(f64, static_cast<u64>(exponent + 1023) << 52); }
+/// Of a zero it is less than of anything else.
+i64 exponent_of(f64 value) { return static_cast<i64>(__builtin_bit_cast(u64, value) >> 52 & 0x7ff) - 1023; }
+u64 sign_of(f64 value) { return __builtin_bit_cast(u64, value) >> 63; }
+i64 larger(i64 a, i64 b) { return a > b ? a : b; }
+f32 without_denormal(f32 value) { return blend(std::abs(value) < 0x1p-126f, std::copysign(0.0f, value), value); }
+
+/// add_like_rdna() of kCount products and c in f32, without branches: all its terms are numbers that f64 holds, cut off
+/// at a power of two. kLeastA and kLeastB are the least normal exponents of the factors' types.
+template <bool kIsRdna4, int kLeastA, int kLeastB, bool kIsFloat8, int kCount>
+u32 sum_like_rdna(const f32 (&a)[kCount], const f32 (&b)[kCount], f32 c) {
+  constexpr int kLeast = -126, kGroup = kIsFloat8 ? kCount : 2;
+  constexpr i64 kNone = -900;  // of a zero, and still the exponent of an f64, as are those of all differences
+  f64 products[kCount], all = 0;
+  i64 grids[kCount], grid_of_products = kNone, top = kNone;
+  bool has_nan = false;
+  for (int i = 0; i < kCount; ++i) {
+    const bool flushes_factors = !kIsRdna4 && kLeastA == kLeast;
+    const f64 x = flushes_factors ? without_denormal(a[i]) : a[i], y = flushes_factors ? without_denormal(b[i]) : b[i];
+    products[i] = x * y;
+    all += products[i];
+    has_nan |= (x != x) | (y != y);
+    const i64 grid = larger(exponent_of(x), kLeastA) + larger(exponent_of(y), kLeastB) - 24;
+    grids[i] = products[i] == 0 ? kNone : grid;
+    grid_of_products = larger(grid_of_products, grids[i]);
+    top = larger(top, exponent_of(products[i]));
+  }
+  const f64 addend = kIsRdna4 ? c : without_denormal(c);
+  const i64 top_of_c = exponent_of(addend);
+  f64 total;
+  i64 grid;
+  if constexpr (kIsRdna4) {
+    grid = larger(grid_of_products, larger(top_of_c, kLeast) - 26);
+    const f64 units = addend * power_of_two(-grid);
+    total = blend<f64>((std::abs(units) < 1) & (grid > kLeast), 0, __builtin_floor(units));
+    for (int first = 0; first < kCount; first += kGroup) {
+      i64 own = kNone;
+      for (int i = first; i < first + kGroup; ++i) own = larger(own, grids[i]);
+      f64 sum = 0;
+      for (int i = first; i < first + kGroup; ++i) sum += __builtin_floor(products[i] * power_of_two(-own));
+      total += __builtin_floor(sum * power_of_two(larger(own - grid, kNone)));
+    }
+  } else {
+    grid = larger(grid_of_products, larger(top, top_of_c) - 26);
+    const f64 scale = power_of_two(-grid);
+    total = __builtin_trunc(std::abs(addend) * scale);
+    for (int i = 0; i < kCount; ++i) {
+      const f64 units = __builtin_trunc(std::abs(products[i]) * scale);
+      total += blend<f64>(sign_of(products[i]) == sign_of(addend), units, -units - 1);
+    }
+    const bool is_nothing = (top == kNone) & (addend == 0);
+    total = blend<f64>(is_nothing, 0, blend<f64>(sign_of(addend) != 0, -total, total));
+  }
+  const f64 value = total * power_of_two(grid);
+  // RDNA3 makes a zero of what is denormal when it has been rounded to as many bits as normal numbers have.
+  const f64 smallest = kIsRdna4 ? 0 : 0x1p-126 * (1 - 0x1p-25);
+  const f32 rounded = static_cast<f32>(blend<f64>(std::abs(value) < smallest, 0, value));
+  u32 bits = blend(rounded == 0, 0u, __builtin_bit_cast(u32, rounded));
+
+  // Infinities, then NaNs, those that count most last (rdna_sums.cpp, special()).
+  constexpr u32 kNanOfFactors = 0xffc00a3d, kInvalid = kIsFloat8 ? kNanOfFactors : 0xffc00000, kQuiet = 0x400000;
+  constexpr f64 kInfinity = std::numeric_limits<f64>::infinity();
+  const f64 with_c = all + addend;
+  bits = blend(std::abs(with_c) == kInfinity, with_c < 0 ? 0xff800000u : 0x7f800000u, bits);
+  bits = blend(with_c != with_c, kInvalid, bits);
+  bits = blend(c != c, __builtin_bit_cast(u32, c) | kQuiet, bits);
+  bits = blend(all != all, kInvalid, bits);
+  return blend(has_nan, kNanOfFactors, bits);
+}
+
+template <bool kIsRdna4>
+Float32Bits v_dot2_f32_f16_rdna(Pair16<Half> a, Pair16<Half> b, Float32Bits c) {
+  const f32 left[] = {a.low, a.high}, right[] = {b.low, b.high};
+  return {sum_like_rdna<kIsRdna4, -14, -14, false>(left, right, __builtin_bit_cast(f32, c.bits))};
+}
+template <bool kIsRdna4>
+Float32Bits v_dot2_f32_bf16_rdna(Pair16<u16> a, Pair16<u16> b, Float32Bits c) {
+  const f32 left[] = {bf16_to_f32(a.low), bf16_to_f32(a.high)}, right[] = {bf16_to_f32(b.low), bf16_to_f32(b.high)};
+  return {sum_like_rdna<kIsRdna4, -126, -126, false>(left, right, __builtin_bit_cast(f32, c.bits))};
 }
 HalfBits v_dot2_f16_f16_gfx12(Pair16<HalfBits> a, Pair16<HalfBits> b, HalfBits c, Mode mode) {
-  return {f64_to_f16(dot<true, SumType::F16>(a, b, f16_to_f32(c.bits), mode.fp16_ovfl()))};
+  return {f64_to_f16(dot(a, b, f16_to_f32(c.bits), mode.fp16_ovfl()))};
 }
 u16 v_dot2_bf16_bf16_gfx12(Pair16<u16> a, Pair16<u16> b, u16 c) {
-  return static_cast<u16>(f32_to_bf16(dot<true, SumType::Bf16>(a, b, bf16_to_f32(c), false)));
+  return static_cast<u16>(f32_to_bf16(dot(a, b, bf16_to_f32(c))));
 }
 template <class A, class B>
 Float32Bits float8_dot(u32 a, u32 b, Float32Bits c) {
   f32 left[4], right[4];
   for (int i = 0; i < 4; ++i) left[i] = A::to_f32(a >> 8 * i & 0xff), right[i] = B::to_f32(b >> 8 * i & 0xff);
-  constexpr RdnaSum kSum = {true, 1 - A::kBias, 1 - B::kBias, SumType::F32, true};
-  return {__builtin_bit_cast(u32, add_like_rdna(kSum, left, right, 4, __builtin_bit_cast(f32, c.bits), false))};
+  return {sum_like_rdna<true, 1 - A::kBias, 1 - B::kBias, true>(left, right, __builtin_bit_cast(f32, c.bits))};
 }
 
 // Of integers, whose factors have signs or not each for itself.
@@ -176,10 +249,10 @@ constexpr Body kBodies[] = {
     {"v_dot2_f16_f16", vector<v_dot2_f16_f16>},
     {"v_dot2_f32_bf16", vector<v_dot2_f32_bf16>},
     {"v_dot2_bf16_bf16", vector<v_dot2_bf16_bf16>},
-    {"v_dot2_f32_f16_gfx11", vector<v_dot2_f32<false, HalfBits>>},
-    {"v_dot2_f32_f16_gfx12", vector<v_dot2_f32<true, HalfBits>>},
-    {"v_dot2_f32_bf16_gfx11", vector<v_dot2_f32<false, u16>>},
-    {"v_dot2_f32_bf16_gfx12", vector<v_dot2_f32<true, u16>>},
+    {"v_dot2_f32_f16_gfx11", vector<v_dot2_f32_f16_rdna<false>>},
+    {"v_dot2_f32_f16_gfx12", vector<v_dot2_f32_f16_rdna<true>>},
+    {"v_dot2_f32_bf16_gfx11", vector<v_dot2_f32_bf16_rdna<false>>},
+    {"v_dot2_f32_bf16_gfx12", vector<v_dot2_f32_bf16_rdna<true>>},
     {"v_dot2_f16_f16_gfx12", vector<v_dot2_f16_f16_gfx12>},
     {"v_dot2_bf16_bf16_gfx12", vector<v_dot2_bf16_bf16_gfx12>},
     {"v_dot4_f32_fp8_fp8", vector<float8_dot<OcpFp8, OcpFp8>>},

@@ -83,7 +83,14 @@ u32 v_bfrev_b32(u32 a) {
 }
 u32 v_bcnt_u32_b32(u32 a, u32 b) { return bit_count(a) + b; }
 u32 v_ffbl_b32(u32 a) { return a == 0 ? ~0u : bit_count((a & (0u - a)) - 1); }
-u32 v_ffbh_u32(u32 a) { return v_ffbl_b32(v_bfrev_b32(a)); }
+u32 v_ffbh_u32(u32 a) {
+  u32 below = a | a >> 1;  // in the end the first bit that is set, and all below it
+  below |= below >> 2;
+  below |= below >> 4;
+  below |= below >> 8;
+  below |= below >> 16;
+  return a == 0 ? ~0u : 32 - bit_count(below);
+}
 u32 v_ffbh_i32(u32 a) { return v_ffbh_u32(a ^ static_cast<u32>(static_cast<i32>(a) >> 31)); }
 u32 v_mbcnt_lo_u32_b32(u32 mask, u32 b, Lane lane) {
   return bit_count(mask & (lane.index >= 32 ? ~0u : (1u << (lane.index & 31)) - 1)) + b;

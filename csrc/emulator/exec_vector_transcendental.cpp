@@ -25,6 +25,19 @@ constexpr f64 kNan = std::numeric_limits<f64>::quiet_NaN();
 // Loops over lanes are for vectors only if what they call is inlined.
 #define WAVE_INLINE inline __attribute__((always_inline))
 
+/// The sum of factors[k] x^k, in two halves, which hosts compute beside each other.
+template <size_t kCount>
+WAVE_INLINE f64 polynomial(const f64 (&factors)[kCount], f64 x) {
+  static_assert(kCount % 2 == 0);
+  const f64 square = x * x;
+  f64 even = factors[kCount - 2], odd = factors[kCount - 1];
+  for (size_t k = kCount - 2; k != 0; k -= 2) {
+    even = even * square + factors[k - 2];
+    odd = odd * square + factors[k - 1];
+  }
+  return even + odd * x;
+}
+
 /// 2^x to 50 bits: the whole part goes to the exponent, the rest through the series of e^(x ln 2).
 WAVE_INLINE f64 exp2(f64 x) {
   const f64 limited = x < -400.0 ? -400.0 : x > 400.0 ? 400.0 : x;
@@ -34,8 +47,7 @@ WAVE_INLINE f64 exp2(f64 x) {
   constexpr f64 kInverseFactorials[] = {
       1.0,        1.0,         1.0 / 2,      1.0 / 6,       1.0 / 24,       1.0 / 120,       1.0 / 720,
       1.0 / 5040, 1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800.0};
-  f64 sum = kInverseFactorials[13];
-  for (int k = 12; k >= 0; --k) sum = sum * rest + kInverseFactorials[k];
+  const f64 sum = polynomial(kInverseFactorials, rest);
   const f64 scale = __builtin_bit_cast(f64, (__builtin_bit_cast(u64, shifted) + 1023) << 52);
   const f64 result = sum * scale;
   return x != x ? x : x > 400.0 ? kInfinity : x < -400.0 ? 0.0 : result;
@@ -50,9 +62,9 @@ WAVE_INLINE f64 log2(f64 x) {
   const f64 exponent = static_cast<f64>(static_cast<i32>(static_cast<i64>(offset) >> 52));
   const f64 m = __builtin_bit_cast(f64, (offset & 0xfffffffffffffu) + kRootHalf);
   const f64 t = (m - 1) / (m + 1), square = t * t;
-  f64 sum = 1.0 / 23;
-  for (int k = 21; k > 0; k -= 2) sum = sum * square + 1.0 / k;
-  const f64 result = exponent + t * sum * (2 / 0.69314718055994530942);
+  constexpr f64 kInverses[] = {1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11,
+                               1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23};
+  const f64 result = exponent + t * polynomial(kInverses, square) * (2 / 0.69314718055994530942);
   return x == 0 ? -kInfinity : !(x > 0) ? kNan : x == kInfinity ? x : x == 1 ? 0 : result;
 }
 
@@ -61,17 +73,30 @@ f64 root(f64 x) { return __builtin_sqrt(x); }
 f64 reciprocal_root(f64 x) { return 1 / __builtin_sqrt(x); }
 
 /// x revolutions as a part of one, in [-1/2, 1/2]: exact in every rounding mode.
-f64 turns(f64 x) {
+WAVE_INLINE f64 turns(f64 x) {
   const f64 rest = x - __builtin_trunc(x);
   return std::abs(rest) > 0.5 ? rest - __builtin_copysign(1.0, rest) : rest;
 }
-/// sin(2 pi x) for x in [-1/2, 1/2], with zeros where they belong.
-f64 sine_of_turns(f64 x) {
+/// sin(2 pi x) for x in [-1/2, 1/2] to 50 bits, by its series, with zeros where they belong.
+WAVE_INLINE f64 sine_of_turns(f64 x) {
   const f64 mirrored = __builtin_copysign(0.5, x) - x;
-  return std::sin((std::abs(x) > 0.25 ? mirrored : x) * 6.28318530717958647692);
+  const f64 angle = (std::abs(x) > 0.25 ? mirrored : x) * 6.28318530717958647692;
+  constexpr f64 kFactors[] = {1.0,
+                              -1.0 / 6,
+                              1.0 / 120,
+                              -1.0 / 5040,
+                              1.0 / 362880,
+                              -1.0 / 39916800,
+                              1.0 / 6227020800.0,
+                              -1.0 / 1307674368000.0,
+                              1.0 / 355687428096000.0,
+                              -1.0 / 121645100408832000.0,
+                              1.0 / 51090942171709440000.0,
+                              -1.0 / 25852016738884976640000.0};
+  return angle * polynomial(kFactors, angle * angle);
 }
-f64 sine(f64 x) { return x == 0 ? x : sine_of_turns(turns(x)); }
-f64 cosine(f64 x) { return sine_of_turns(0.25 - std::abs(turns(x))); }
+WAVE_INLINE f64 sine(f64 x) { return sine_of_turns(x == 0 ? x : turns(x)); }
+WAVE_INLINE f64 cosine(f64 x) { return sine_of_turns(0.25 - std::abs(turns(x))); }
 
 f64 without_denormal(f64 value) { return std::abs(value) < 0x1p-126 ? std::copysign(0.0, value) : value; }
 

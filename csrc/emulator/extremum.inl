@@ -13,32 +13,31 @@ template <>
 struct FloatBits<f32> {
   static constexpr u32 kQuiet = 0x400000, kInfinity = 0x7f800000;
   static u32 bits(f32 value) { return __builtin_bit_cast(u32, value); }
-  static f32 value(f32 value) { return value; }
   static f32 from_bits(u32 bits) { return __builtin_bit_cast(f32, bits); }
 };
 template <>
 struct FloatBits<f64> {
   static constexpr u64 kQuiet = u64{1} << 51, kInfinity = u64{0x7ff} << 52;
   static u64 bits(f64 value) { return __builtin_bit_cast(u64, value); }
-  static f64 value(f64 value) { return value; }
   static f64 from_bits(u64 bits) { return __builtin_bit_cast(f64, bits); }
 };
 template <>
 struct FloatBits<HalfBits> {
   static constexpr u32 kQuiet = 0x200, kInfinity = 0x7c00;
   static u32 bits(HalfBits value) { return value.bits; }
-  static f64 value(HalfBits value) { return f16_to_f32(value.bits); }
   static HalfBits from_bits(u32 bits) { return {static_cast<u16>(bits)}; }
 };
 
 template <class T>
-bool is_signaling_nan(T value) {
-  const auto bits = FloatBits<T>::bits(value);
-  return ((bits & FloatBits<T>::kInfinity) == FloatBits<T>::kInfinity) & ((bits & FloatBits<T>::kQuiet) == 0) &
-         ((bits & (FloatBits<T>::kQuiet - 1)) != 0);
+bool is_nan(T value) {
+  if constexpr (std::is_same_v<T, HalfBits>) {
+    return (value.bits & 0x7fff) > FloatBits<T>::kInfinity;
+  } else {
+    return value != value;
+  }
 }
 
-/// A float's bits as a number that is larger where the float is.
+/// A float's bits as a number that is larger where the float is; and back.
 template <class T>
 auto ordered(T value) {
   using Signed = std::make_signed_t<decltype(FloatBits<T>::bits(value))>;
@@ -47,16 +46,36 @@ auto ordered(T value) {
   const Signed magnitude = static_cast<Signed>(bits & (kSign - 1));
   return bits & kSign ? -1 - magnitude : magnitude;
 }
+template <class T, class Ordered>
+T from_ordered(Ordered number) {
+  constexpr auto kSign = (FloatBits<T>::kInfinity << 1) & ~FloatBits<T>::kInfinity;
+  const auto bits = static_cast<std::make_unsigned_t<Ordered>>(number);
+  return FloatBits<T>::from_bits(number < 0 ? ~bits | kSign : bits);
+}
+
+/// That of numbers; a NaN gives the other operand, and of two the second one. Compilers make minima of comparisons and
+/// choices, and know no order of zeros.
+template <class T, bool kIsMax>
+auto extremum_of_numbers(T a, T b) {
+  const auto x = FloatBits<T>::bits(a), y = FloatBits<T>::bits(b);
+  if constexpr (std::is_same_v<T, HalfBits>) {
+    const bool prefers_a = kIsMax ? ordered(a) > ordered(b) : ordered(a) < ordered(b);
+    return !is_nan(a) & (prefers_a | is_nan(b)) ? x : y;
+  } else {
+    const bool takes_a = !(kIsMax ? a <= b : a >= b) & (a == a);
+    return blend(a == b, kIsMax ? x & y : x | y, blend(takes_a, x, y));
+  }
+}
 
 // Without branches, so that compilers use vectors: hence & and | on bools.
 template <class T, bool kIsMax>
 T extremum(T a, T b, Mode mode) {
-  const auto x = FloatBits<T>::value(a), y = FloatBits<T>::value(b);
-  const bool prefers_a = kIsMax ? ordered(a) > ordered(b) : ordered(a) < ordered(b);
-  const bool takes_a = (x == x) & (prefers_a | (y != y));
-  const bool signals_a = mode.ieee() & is_signaling_nan(a), signals_b = mode.ieee() & is_signaling_nan(b);
-  const auto bits = FloatBits<T>::bits(signals_a | (takes_a & !signals_b) ? a : b);
-  return FloatBits<T>::from_bits(bits | (signals_a | signals_b ? FloatBits<T>::kQuiet : 0));
+  const auto x = FloatBits<T>::bits(a), y = FloatBits<T>::bits(b);
+  const auto looked_at =
+      mode.ieee() ? FloatBits<T>::kQuiet : 0;  // a number, since of a bool GCC makes a mask bit by bit
+  const bool signals_a = is_nan(a) & ((~x & looked_at) != 0), signals_b = is_nan(b) & ((~y & looked_at) != 0);
+  const auto quiet = blend(signals_a, x, y) | FloatBits<T>::kQuiet;
+  return FloatBits<T>::from_bits(blend(signals_a | signals_b, quiet, extremum_of_numbers<T, kIsMax>(a, b)));
 }
 template <class T>
 T min(T a, T b, Mode mode) {
@@ -78,18 +97,18 @@ T max3(T a, T b, T c, Mode mode) {
 /// gfx1201 that they are not: the median of -0, +0, -0 is -0 (ROCm/rocm-systems, emulation/rocjitsu, minmax.h).
 template <class T>
 T med3(T a, T b, T c, Mode mode) {
-  const auto x = FloatBits<T>::value(a), y = FloatBits<T>::value(b), z = FloatBits<T>::value(c);
-  const T median = max(min(a, b, mode), min(max(a, b, mode), c, mode), mode);
-  return blend<T>((x != x) | (y != y) | (z != z), min3(a, b, c, mode), median);
+  const auto x = ordered(a), y = ordered(b), z = ordered(c);
+  const auto low = x < y ? x : y, high = x < y ? y : x, below = high < z ? high : z;
+  const T median = from_ordered<T>(low < below ? below : low);
+  return blend<T>(is_nan(a) | is_nan(b) | is_nan(c), min3(a, b, c, mode), median);
 }
 
 // Those of GFX12 that give a NaN where one operand is a NaN ("minimum" and "maximum" of IEEE 754-2019).
 template <class T, bool kIsMax>
 T strict_extremum(T a, T b) {
-  const auto x = FloatBits<T>::value(a), y = FloatBits<T>::value(b);
-  const bool takes_a = (x != x) | ((y == y) & (kIsMax ? ordered(a) > ordered(b) : ordered(a) < ordered(b)));
+  const bool takes_a = is_nan(a) | (!is_nan(b) & (kIsMax ? ordered(a) > ordered(b) : ordered(a) < ordered(b)));
   const auto bits = FloatBits<T>::bits(takes_a ? a : b);
-  return FloatBits<T>::from_bits(bits | ((x != x) | (y != y) ? FloatBits<T>::kQuiet : 0));
+  return FloatBits<T>::from_bits(bits | (is_nan(a) | is_nan(b) ? FloatBits<T>::kQuiet : 0));
 }
 template <class T>
 T minimum(T a, T b) {
