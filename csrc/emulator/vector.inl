@@ -22,6 +22,7 @@
 // prepare() first copies the operands that this concerns to temporary rows, changed as it asks, and finish() does the
 // same to the result.
 
+#include "emulator/double_rows.inl"
 #include "emulator/half_rows.inl"
 
 namespace wave::emulator::WAVE_SIMD {
@@ -119,9 +120,10 @@ constexpr bool kIs16 = is_16_bits(kLaneType<T>);
 template <class T>
 constexpr bool kIsHalf = kLaneType<T> == LaneType::F16 || kLaneType<T> == LaneType::F16x2;
 
-/// The f16 of half a row as f32: those in the registers' low halves, and in their high ones.
-struct HalfRows {
+/// The f16 of half a row as f32: those in the registers' low halves, and in their high ones. Or the f64 of two rows.
+struct FloatRows {
   alignas(64) f32 low[kHalfLanes], high[kHalfLanes];
+  alignas(64) f64 wide[kHalfLanes];
 };
 
 /// Whether sources of this type are taken from there, and whether results go there: one after the other, loops over
@@ -130,10 +132,12 @@ template <class T>
 constexpr bool kComesByRows = std::is_same_v<T, Half> || std::is_same_v<T, WideHalf>;
 template <>
 constexpr bool kComesByRows<MixedFloat> = true;
+template <>
+constexpr bool kComesByRows<f64> = true;
 template <class T>
 constexpr bool kComesByRows<Pair16<T>> = kComesByRows<T>;
 template <class T>
-constexpr bool kGoesByRows = std::is_same_v<T, Half> || std::is_same_v<T, Pair16<Half>>;
+constexpr bool kGoesByRows = std::is_same_v<T, Half> || std::is_same_v<T, Pair16<Half>> || std::is_same_v<T, f64>;
 
 /// How a loop over lanes changes a source as it reads it: NEG and ABS of floats, OP_SEL. What is no pair has a first
 /// element alone.
@@ -168,20 +172,26 @@ template <class T>
   return change;
 }
 
+/// Of half a row's lanes, from `first` on.
 template <class T>
-inline void unpack_halves(const u32* lanes, HalfRows& to, const SourceChange& change) {
-  const auto unpack = [&](u32 half, f32* values) {
-    if (std::is_same_v<T, MixedFloat> && change.is_wide) {
-      WAVE_LANES
-      for (int i = 0; i < kHalfLanes; ++i) values[i] = __builtin_bit_cast(f32, lanes[i]);
-    } else if (half == 0) {
+inline void unpack_floats(const LaneRow* rows, size_t first, FloatRows& to, const SourceChange& change) {
+  const u32* const lanes = &rows->lane[first];
+  const auto unpack_halves = [&](u32 half, f32* values) {
+    if (half == 0) {
       halves_to_f32<kHalfLanes>(lanes, values);
     } else {
       halves_to_f32<kHalfLanes, true>(lanes, values);
     }
   };
-  unpack(change.first, to.low);
-  if constexpr (kIsPair16<T>) unpack(change.second, to.high);
+  if constexpr (std::is_same_v<T, f64>) {
+    join_dwords<kHalfLanes>(lanes, &rows[1].lane[first], to.wide);
+  } else if (std::is_same_v<T, MixedFloat> && change.is_wide) {
+    WAVE_LANES
+    for (int i = 0; i < kHalfLanes; ++i) to.low[i] = __builtin_bit_cast(f32, lanes[i]);
+  } else {
+    unpack_halves(change.first, to.low);
+    if constexpr (kIsPair16<T>) unpack_halves(change.second, to.high);
+  }
 }
 
 /// A dword with the sign of a first element, if such have signs.
@@ -242,18 +252,22 @@ inline void store_lane(LaneRow* rows, size_t lane, T value, u32 mask, u32 shift,
   }
 }
 
-/// Rounds the values of half a row, and stores them, of lanes whose `exec` is ~0, to the bits that are `written`, and
-/// so far up.
-template <class T>
-inline void pack_halves(const HalfRows& values, u32* lanes, const u32* exec, u32 written, u32 shift, bool saturates) {
-  alignas(64) u32 low[kHalfLanes], high[kHalfLanes];
-  f32_to_halves<kHalfLanes>(values.low, low, saturates);
-  if constexpr (kIsPair16<T>) f32_to_halves<kHalfLanes>(values.high, high, saturates);
-  WAVE_LANES
-  for (size_t k = 0; k < kHalfLanes; ++k) {
-    const u32 bits = kIsPair16<T> ? low[k] | high[k] << 16 : low[k] << shift;
-    const u32 mask = exec[k] & written;
-    lanes[k] = (bits & mask) | (lanes[k] & ~mask);
+/// Rounds the values of half a row, from lane `first` on, and stores those whose `exec` is ~0, or all: of f16 to the
+/// bits that are `written`, and so far up.
+template <class T, bool kAll>
+inline void pack_floats(const FloatRows& values, LaneRow* rows, size_t first, const LaneRow& exec, u32 written,
+                        u32 shift, bool saturates) {
+  if constexpr (std::is_same_v<T, f64>) {
+    split_dwords<kHalfLanes, kAll>(values.wide, &rows[0].lane[first], &rows[1].lane[first], &exec.lane[first]);
+  } else {
+    alignas(64) u32 low[kHalfLanes], high[kHalfLanes];
+    f32_to_halves<kHalfLanes>(values.low, low, saturates);
+    if constexpr (kIsPair16<T>) f32_to_halves<kHalfLanes>(values.high, high, saturates);
+    WAVE_LANES
+    for (size_t k = 0; k < kHalfLanes; ++k) {
+      const u32 bits = kIsPair16<T> ? low[k] | high[k] << 16 : low[k] << shift;
+      blend_lane(rows[0], first + k, bits, (kAll ? ~0u : exec.lane[first + k]) & written);
+    }
   }
 }
 
@@ -459,6 +473,7 @@ struct Vector;
 template <auto kBody, class Result, class... Args>
 struct Vector<kBody, Result (*)(Args...)> {
   using Shape = VectorShape<Result, Args...>;
+  using Value = typename ValueOf<Result>::type;
 
   /// Carries out any operation.
   [[gnu::noinline]] static const Op* execute(Wave& wave, const Op* op) { return execute(wave, op, kAllSources); }
@@ -611,14 +626,14 @@ struct Vector<kBody, Result (*)(Args...)> {
   }
 
   template <class T, int kSource>
-  static void unpack(const SourceRows& sources, size_t first, HalfRows* halves) {
+  static void unpack(const SourceRows& sources, size_t first, FloatRows* floats) {
     if constexpr (kComesByRows<T>)
-      unpack_halves<T>(&sources.rows[kSource]->lane[first], halves[kSource], sources.changes[kSource]);
+      unpack_floats<T>(sources.rows[kSource], first, floats[kSource], sources.changes[kSource]);
   }
 
   /// Of lane `first` + `k`.
   template <class T, int kSource>
-  static T argument(const SourceRows& sources, const HalfRows* halves, const LaneContext& context, size_t first,
+  static T argument(const SourceRows& sources, const FloatRows* floats, const LaneContext& context, size_t first,
                     size_t k) {
     if constexpr (kIsContext<T>) {
       return load_context<T>(context, first + k);
@@ -626,13 +641,34 @@ struct Vector<kBody, Result (*)(Args...)> {
       return load_lane<T>(sources.rows[kSource], first + k, sources.changes[kSource]);
     } else {
       const SourceChange& change = sources.changes[kSource];
-      const u32 low = with_sign<T>(__builtin_bit_cast(u32, halves[kSource].low[k]), change);
-      if constexpr (kIsPair16<T>) {
-        const u32 high = __builtin_bit_cast(u32, halves[kSource].high[k]) ^ change.toggled_second;
-        return {{__builtin_bit_cast(f32, low)}, {__builtin_bit_cast(f32, high)}};
+      if constexpr (std::is_same_v<T, f64>) {
+        const u64 kept = u64{change.kept} << 32 | ~u32{0};
+        const u64 bits = (__builtin_bit_cast(u64, floats[kSource].wide[k]) & kept) ^ u64 { change.toggled } << 32;
+        return __builtin_bit_cast(f64, bits);
       } else {
-        return {__builtin_bit_cast(f32, low)};
+        const u32 low = with_sign<T>(__builtin_bit_cast(u32, floats[kSource].low[k]), change);
+        if constexpr (kIsPair16<T>) {
+          const u32 high = __builtin_bit_cast(u32, floats[kSource].high[k]) ^ change.toggled_second;
+          return {{__builtin_bit_cast(f32, low)}, {__builtin_bit_cast(f32, high)}};
+        } else {
+          return {__builtin_bit_cast(f32, low)};
+        }
       }
+    }
+  }
+
+  /// A result of lane `first` + `k`: to the rows, or, where it goes there by rows, to `floats`.
+  static void put(const Value& value, LaneRow* rows, FloatRows& floats, size_t first, size_t k, u32 mask, u32 shift,
+                  bool saturates) {
+    if constexpr (std::is_same_v<Value, f64>) {
+      floats.wide[k] = value;
+    } else if constexpr (std::is_same_v<Value, Half>) {
+      floats.low[k] = value.value;
+    } else if constexpr (std::is_same_v<Value, Pair16<Half>>) {
+      floats.low[k] = value.low.value;
+      floats.high[k] = value.high.value;
+    } else {
+      store_lane(rows, first + k, value, mask, shift, saturates);
     }
   }
 
@@ -648,27 +684,28 @@ struct Vector<kBody, Result (*)(Args...)> {
 #pragma GCC unroll 2
       for (size_t half = 0; half < kLanes; half += kHalfLanes) {
         if (half == lanes) break;
-        HalfRows halves[3];
-        (unpack<Args, Shape::source(kIndex)>(sources, half, halves), ...);
+        FloatRows floats[3], results;
+        (unpack<Args, Shape::source(kIndex)>(sources, half, floats), ...);
         alignas(64) u32 bits[kHalfLanes];
         WAVE_LANES
         for (size_t k = 0; k < kHalfLanes; ++k) {
-          const size_t i = half + k;
-          const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, halves, context, half, k)...);
+          const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, floats, context, half, k)...);
           if constexpr (kHasCarry) {
-            store_lane(result, i, value.value, kAll ? ~0u : exec.lane[i], 0, false);
+            put(value.value, result, results, half, k, kAll ? ~0u : exec.lane[half + k], 0, false);
             bits[k] = 0u - value.carry;
           } else {
             bits[k] = 0u - u32{value};
           }
         }
+        if constexpr (kHasCarry && kGoesByRows<Value>)
+          pack_floats<Value, kAll>(results, result, half, exec, ~0u, 0, false);
         mask |= u64{pack_half(bits)} << half;
       }
       wave.set_mask(op->vector.scalar_dst, op->vector.mask_high, mask & enabled_bits(wave, exec));
     } else {
       const bool saturates = wave.mode.fp16_ovfl();
       u32 written = ~0u, shift = 0;
-      if constexpr (kMayKeepHalf && kIs16<typename ValueOf<Result>::type>) {
+      if constexpr (kMayKeepHalf && kIs16<Value>) {
         const Modifiers* const modifiers = op->vector.modifiers;
         if (modifiers != nullptr && (modifiers->asks & kKeepsHalf) != 0 && result == &wave.v[op->vector.dst]) {
           shift = modifiers->destination.shift;
@@ -678,25 +715,20 @@ struct Vector<kBody, Result (*)(Args...)> {
 #pragma GCC unroll 2
       for (size_t half = 0; half < kLanes; half += kHalfLanes) {
         if (half == lanes) break;
-        HalfRows halves[3];
-        (unpack<Args, Shape::source(kIndex)>(sources, half, halves), ...);
-        HalfRows results;
+        FloatRows floats[3], results;
+        (unpack<Args, Shape::source(kIndex)>(sources, half, floats), ...);
         WAVE_LANES
         for (size_t k = 0; k < kHalfLanes; ++k) {
-          const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, halves, context, half, k)...);
-          if constexpr (std::is_same_v<Result, Half>) {
-            results.low[k] = value.value;
-          } else if constexpr (std::is_same_v<Result, Pair16<Half>>) {
-            results.low[k] = value.low.value;
-            results.high[k] = value.high.value;
-          } else if constexpr (kIsApproximation<Result>) {
-            store_lane(result, half + k, value.value, (kAll ? ~0u : exec.lane[half + k]) & written, shift, saturates);
+          const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, floats, context, half, k)...);
+          const u32 mask = (kAll ? ~0u : exec.lane[half + k]) & written;
+          if constexpr (kIsApproximation<Result>) {
+            put(value.value, result, results, half, k, mask, shift, saturates);
           } else {
-            store_lane(result, half + k, value, (kAll ? ~0u : exec.lane[half + k]) & written, shift, saturates);
+            put(value, result, results, half, k, mask, shift, saturates);
           }
         }
-        if constexpr (kGoesByRows<Result>)
-          pack_halves<Result>(results, &result->lane[half], &exec.lane[half], written, shift, saturates);
+        if constexpr (kGoesByRows<Value>)
+          pack_floats<Value, kAll>(results, result, half, exec, written, shift, saturates);
       }
     }
   }
