@@ -132,7 +132,7 @@ def test_json(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", ["forms", "rdna_dots"])
+@pytest.mark.parametrize("name", ["forms", "permuted_bytes", "rdna_dots"])
 def test_vector_routines(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     """At each SIMD level that this host has."""
     program = build_cpp(tmp_path_factory, name, [f"tests/cpp/test_{name}.cpp"], *linked())
