@@ -300,9 +300,20 @@ def without_key(name: str) -> Any:
     return _exclude_keys(torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, name)))
 
 
+_signatures = _find("torch.fx.operator_schemas._SCHEMA_TO_SIGNATURE_CACHE", "operators that are defined again")
+
+
 def take_back(library: Any) -> None:
-    """Undo what a library has defined and registered."""
+    """Undo what a library has defined and registered.
+
+    When a library is collected, torch forgets its operators once more, also one that has got the same name since then:
+    so it is to have none by then.
+    """
     library._destroy()
+    for name in library._op_defs:
+        _signatures.pop((name, ""), None)
+    library._op_defs.clear()
+    library._op_impls.clear()
 
 
 _has_kernel = _find("torch._C._dispatch_has_kernel_for_dispatch_key", "operators where a GPU is emulated")

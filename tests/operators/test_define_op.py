@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
 
 import pytest
 import torch
 from operators_support import add, add_out, launch_add
 from support import Watch
 from torch import Tensor
+from torch._inductor.utils import fresh_cache
 
 import wave_runtime
 
@@ -169,19 +172,34 @@ def test_copies_and_pickles_are_the_operator() -> None:
     assert pickle.loads(pickle.dumps(add)) is add
 
 
+def define_again(value: float) -> wave_runtime.Operator:
+    @wave_runtime.define_op("wave_test::again")
+    def again(a: Tensor) -> Tensor:
+        return a + value
+
+    return again
+
+
 def test_defining_again_replaces() -> None:
-    def define(value: float) -> wave_runtime.Operator:
-        @wave_runtime.define_op("wave_test::again")
-        def again(a: Tensor) -> Tensor:
-            return a + value
-
-        return again
-
-    first, second = define(1.0), define(2.0)
+    first, second = define_again(1.0), define_again(2.0)
     assert first.fingerprint != second.fingerprint
     assert second.overload(torch.zeros(1)).item() == 2
     with Watch():
         assert second(torch.zeros(1)).item() == 2
+
+
+def test_what_was_replaced_takes_nothing_with_it() -> None:
+    """Torch forgot the operator that has the name now, with all that had been said of it, when the first one ended."""
+    first = define_again(1.0)
+    ended = weakref.ref(first)
+    second = define_again(2.0)
+    del first
+    gc.collect()
+    assert ended() is None
+    assert torch.ops.wave_test.again.default is second.overload
+    with fresh_cache():
+        compiled = torch.compile(lambda a: second(a) * 2, fullgraph=True)
+        assert compiled(torch.zeros(1)).item() == 4
 
 
 @pytest.mark.parametrize("name", ["add", "::add", "wave_test::", "wave test::add", "a::b::c"])
