@@ -242,37 +242,40 @@ u32 permuted_bytes(u32 a, u32 b, u32 select) {
 }
 
 #if defined(WAVE_SIMD_AVX512)
-using Bytes = __m512i;
+using HostBytes = __m512i;
 
 /// The same of 16 lanes, by the host's permutations of bytes.
-Bytes permuted_bytes(Bytes a, Bytes b, Bytes select) {
+HostBytes permuted_bytes(HostBytes a, HostBytes b, HostBytes select) {
   const auto all = [](int byte) { return _mm512_set1_epi8(static_cast<char>(byte)); };
-  const auto tests = [](Bytes bytes, Bytes bits) { return _mm512_test_epi8_mask(bytes, bits); };
+  const auto tests = [](HostBytes bytes, HostBytes bits) { return _mm512_test_epi8_mask(bytes, bits); };
   const __mmask64 is_sign = tests(select, all(8));
-  const Bytes doubled = _mm512_add_epi8(select, select);
-  const Bytes of_half = _mm512_or_si512(_mm512_and_si512(doubled, all(2)), all(1));  // the byte with its sign
-  const Bytes first = _mm512_set4_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0);      // of the same lane
-  const Bytes at = _mm512_add_epi8(_mm512_mask_mov_epi8(_mm512_and_si512(select, all(3)), is_sign, of_half), first);
+  const HostBytes doubled = _mm512_add_epi8(select, select);
+  const HostBytes of_half = _mm512_or_si512(_mm512_and_si512(doubled, all(2)), all(1));  // the byte with its sign
+  const HostBytes first = _mm512_set4_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0);      // of the same lane
+  const HostBytes at = _mm512_add_epi8(_mm512_mask_mov_epi8(_mm512_and_si512(select, all(3)), is_sign, of_half), first);
   const __mmask64 is_of_a = tests(_mm512_mask_mov_epi8(select, is_sign, doubled), all(4));
-  Bytes bytes = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(b, at), is_of_a, a, at);
+  HostBytes bytes = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(b, at), is_of_a, a, at);
   bytes = _mm512_mask_mov_epi8(bytes, is_sign, _mm512_movm_epi8(_mm512_movepi8_mask(bytes)));
   bytes = _mm512_mask_mov_epi8(bytes, _mm512_cmpge_epu8_mask(select, all(12)), all(0xff));
   return _mm512_mask_mov_epi8(bytes, _mm512_cmpeq_epi8_mask(select, all(12)), all(0));
 }
 #elif defined(WAVE_SIMD_AVX2)
-using Bytes = __m256i;
+using HostBytes = __m256i;
 
 /// The same of eight lanes, by the host's permutations of bytes.
-Bytes permuted_bytes(Bytes a, Bytes b, Bytes select) {
+HostBytes permuted_bytes(HostBytes a, HostBytes b, HostBytes select) {
   const auto all = [](int byte) { return _mm256_set1_epi8(static_cast<char>(byte)); };
-  const auto choose = [](Bytes low, Bytes high, Bytes by_top_bit) { return _mm256_blendv_epi8(low, high, by_top_bit); };
-  const Bytes is_sign = _mm256_slli_epi16(select, 4);
-  const Bytes doubled = _mm256_add_epi8(select, select);
-  const Bytes of_half = _mm256_or_si256(_mm256_and_si256(doubled, all(2)), all(1));  // the byte with its sign
-  const Bytes first = _mm256_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0, 0x0c0c0c0c, 0x08080808, 0x04040404, 0);
-  const Bytes at = _mm256_add_epi8(choose(_mm256_and_si256(select, all(3)), of_half, is_sign), first);
-  const Bytes is_of_a = _mm256_slli_epi16(choose(select, doubled, is_sign), 5);
-  Bytes bytes = choose(_mm256_shuffle_epi8(b, at), _mm256_shuffle_epi8(a, at), is_of_a);
+  const auto choose = [](HostBytes low, HostBytes high, HostBytes by_top_bit) {
+    return _mm256_blendv_epi8(low, high, by_top_bit);
+  };
+  const HostBytes is_sign = _mm256_slli_epi16(select, 4);
+  const HostBytes doubled = _mm256_add_epi8(select, select);
+  const HostBytes of_half = _mm256_or_si256(_mm256_and_si256(doubled, all(2)), all(1));  // the byte with its sign
+  const HostBytes first =
+      _mm256_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0, 0x0c0c0c0c, 0x08080808, 0x04040404, 0);
+  const HostBytes at = _mm256_add_epi8(choose(_mm256_and_si256(select, all(3)), of_half, is_sign), first);
+  const HostBytes is_of_a = _mm256_slli_epi16(choose(select, doubled, is_sign), 5);
+  HostBytes bytes = choose(_mm256_shuffle_epi8(b, at), _mm256_shuffle_epi8(a, at), is_of_a);
   bytes = choose(bytes, _mm256_cmpgt_epi8(_mm256_setzero_si256(), bytes), is_sign);
   bytes = _mm256_or_si256(bytes, _mm256_cmpeq_epi8(_mm256_max_epu8(select, all(12)), select));
   return _mm256_andnot_si256(_mm256_cmpeq_epi8(select, all(12)), bytes);
@@ -283,12 +286,12 @@ Bytes permuted_bytes(Bytes a, Bytes b, Bytes select) {
 const Op* permute_bytes(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* result, const LaneRow* a,
                         const LaneRow* b, const LaneRow* select) {
 #if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
-  constexpr size_t kStep = sizeof(Bytes) / sizeof(u32);
-  const auto load = [](const u32* lanes) { return *reinterpret_cast<const Bytes*>(lanes); };
+  constexpr size_t kStep = sizeof(HostBytes) / sizeof(u32);
+  const auto load = [](const u32* lanes) { return *reinterpret_cast<const HostBytes*>(lanes); };
   for (size_t i = 0; i < wave.lanes; i += kStep) {
-    const Bytes value = permuted_bytes(load(&a->lane[i]), load(&b->lane[i]), load(&select->lane[i]));
-    const Bytes enabled = load(&exec.lane[i]), old = load(&result->lane[i]);
-    *reinterpret_cast<Bytes*>(&result->lane[i]) = (value & enabled) | (old & ~enabled);
+    const HostBytes value = permuted_bytes(load(&a->lane[i]), load(&b->lane[i]), load(&select->lane[i]));
+    const HostBytes enabled = load(&exec.lane[i]), old = load(&result->lane[i]);
+    *reinterpret_cast<HostBytes*>(&result->lane[i]) = (value & enabled) | (old & ~enabled);
   }
 #else
   for (size_t i = 0; i < wave.lanes; ++i)

@@ -56,7 +56,7 @@ void flush(const LaneRow* from, LaneRow* to, LaneType kind) {
   }
 }
 
-/// SEL of SDWA; OP_SEL where it picks halves, or bytes, of sources that are no pairs.
+/// SEL of SDWA; OP_SEL where it picks bytes.
 template <int kCount>
 void select(const LaneRow& from, LaneRow& to, const Select& part) {
   const int up = 32 - part.bits - part.shift, down = 32 - part.bits;
@@ -69,59 +69,32 @@ void select(const LaneRow& from, LaneRow& to, const Select& part) {
   }
 }
 
-/// NEG and ABS of floats, whose rows are two. Halves of packed sources are put where they belong.
+/// A source that the loop over lanes does not change.
 template <int kCount>
-void change_signs(const Modifiers& modifiers, int index, LaneType kind, const LaneRow* from, LaneRow* to) {
-  const u32 sign = is_16_bits(kind) ? 0x8000u : 0x80000000u;
-  const u32 kept = modifiers.absolute >> index & 1 ? ~sign : ~0u, toggled = modifiers.negate >> index & 1 ? sign : 0;
-  const int last = dwords(kind) - 1;
-  WAVE_LANES
-  for (int i = 0; i < kCount; ++i) to[last].lane[i] = (from[last].lane[i] & kept) ^ toggled;
-  if (last == 0 || from == to) return;
-  WAVE_LANES
-  for (int i = 0; i < kCount; ++i) to[0].lane[i] = from[0].lane[i];
-}
-
-/// OP_SEL, OP_SEL_HI, and of floats NEG_LO and NEG_HI: of pairs.
-template <int kCount>
-void change_pairs(const Modifiers& modifiers, int index, LaneType kind, const LaneRow* from, LaneRow* to) {
-  const bool first = modifiers.op_sel >> index & 1, second = modifiers.op_sel_hi >> index & 1;
-  const bool negate = modifiers.negate >> index & 1, negate_high = modifiers.negate_high >> index & 1;
+void change_source(const SourceChange& change, LaneType kind, const LaneRow* from, LaneRow* to) {
   if (kind == LaneType::F32x2) {
-    const u32 low_sign = negate ? 0x80000000u : 0, high_sign = negate_high ? 0x80000000u : 0;
-    const LaneRow &low_row = from[first], &high_row = from[second];
+    const LaneRow &low_row = from[change.first], &high_row = from[change.second];
     WAVE_LANES
     for (int i = 0; i < kCount; ++i) {
       const u32 low = low_row.lane[i], high = high_row.lane[i];
-      to[0].lane[i] = low ^ low_sign;
-      to[1].lane[i] = high ^ high_sign;
+      to[0].lane[i] = low ^ change.toggled;
+      to[1].lane[i] = high ^ change.toggled_second;
     }
-  } else {
-    const bool is_float = kind == LaneType::F16x2;
-    const u32 toggled = (is_float && negate ? 0x8000u : 0) | (is_float && negate_high ? 0x80000000u : 0);
-    const int low_shift = first ? 16 : 0, high_shift = second ? 16 : 0;
+  } else if (is_pair(kind)) {
     WAVE_LANES
     for (int i = 0; i < kCount; ++i) {
-      const u32 bits = from[0].lane[i];
-      to[0].lane[i] = ((bits >> low_shift & 0xffffu) | bits >> high_shift << 16) ^ toggled;
+      const u32 bits = from[0].lane[i],
+                halves = (bits >> 16 * change.first & 0xffffu) | bits >> 16 * change.second << 16;
+      to[0].lane[i] = halves ^ (change.toggled | change.toggled_second);
     }
-  }
-}
-
-bool is_pair(LaneType kind) { return kind == LaneType::B16x2 || kind == LaneType::F16x2 || kind == LaneType::F32x2; }
-
-/// Whether the next would change a source of this kind. That of mixed kinds the loop over lanes changes.
-bool changes_source(const Modifiers& modifiers, int index, LaneType kind) {
-  const bool picks = is_pair(kind) && ((modifiers.op_sel >> index & 1) != 0 || (modifiers.op_sel_hi >> index & 1) == 0);
-  const bool has_signs = (modifiers.negate | modifiers.negate_high | modifiers.absolute) >> index & 1;
-  return picks || (has_signs && has_sign(kind) && kind != LaneType::Mixed);
-}
-template <int kCount>
-void change_source(const Modifiers& modifiers, int index, LaneType kind, const LaneRow* from, LaneRow* to) {
-  if (is_pair(kind)) {
-    change_pairs<kCount>(modifiers, index, kind, from, to);
   } else {
-    change_signs<kCount>(modifiers, index, kind, from, to);
+    const int last = dwords(kind) - 1;
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i)
+      to[last].lane[i] = ((from[last].lane[i] >> 16 * change.first) & change.kept) ^ change.toggled;
+    if (last == 0 || from == to) return;
+    WAVE_LANES
+    for (int i = 0; i < kCount; ++i) to[0].lane[i] = from[0].lane[i];
   }
 }
 
@@ -262,13 +235,18 @@ void prepare_lanes(Wave& wave, const Op* op, const VectorKinds& kinds, int count
       apply_dpp<kCount>(wave, *moves, rows, copy, dwords(kind));
       rows = copy;
     }
-    if (modifiers != nullptr && modifiers->source[index] != Select()) {
-      select<kCount>(*rows, *copy, modifiers->source[index]);
-      rows = copy;
-    }
-    if (modifiers != nullptr && changes_source(*modifiers, index, kind)) {
-      change_source<kCount>(*modifiers, index, kind, rows, copy);
-      rows = copy;
+    if (modifiers != nullptr) {
+      const Select& part = modifiers->source[index];
+      if (part != Select() && !(part.is_half() && is_16_bits(kind))) {
+        select<kCount>(*rows, *copy, part);
+        rows = copy;
+      }
+      const u32 sign = is_16_bits(kind) || kind == LaneType::F16x2 ? 0x8000u : 0x80000000u;
+      const SourceChange change = change_of(*modifiers, index, kind, sign);
+      if (kind != LaneType::Mixed && change != SourceChange()) {
+        change_source<kCount>(change, kind, rows, copy);
+        rows = copy;
+      }
     }
     const bool is_mixed_half = kind == LaneType::Mixed && (modifiers->op_sel_hi >> index & 1) != 0;
     const LaneType flushed = kind != LaneType::Mixed ? kind : is_mixed_half ? LaneType::F16 : LaneType::F32;

@@ -35,6 +35,11 @@ constexpr bool is_16_bits(LaneType kind) {
   return kind == LaneType::B16 || kind == LaneType::F16 || kind == LaneType::F16Bits;
 }
 
+/// Two values, in a register or in two.
+constexpr bool is_pair(LaneType kind) {
+  return kind == LaneType::B16x2 || kind == LaneType::F16x2 || kind == LaneType::F32x2;
+}
+
 /// Kinds whose denormals MODE may flush.
 constexpr bool flushes(LaneType kind) {
   switch (kind) {
