@@ -241,11 +241,14 @@ void prepare_lanes(Wave& wave, const Op* op, const VectorKinds& kinds, int count
         select<kCount>(*rows, *copy, part);
         rows = copy;
       }
-      const u32 sign = is_16_bits(kind) || kind == LaneType::F16x2 ? 0x8000u : 0x80000000u;
-      const SourceChange change = change_of(*modifiers, index, kind, sign);
-      if (kind != LaneType::Mixed && change != SourceChange()) {
-        change_source<kCount>(change, kind, rows, copy);
-        rows = copy;
+      constexpr u32 kChanges = kChangesSources | kHalfOfSource * 7;
+      if ((modifiers->asks & kChanges) != 0 && kind != LaneType::Mixed) {
+        const u32 sign = is_16_bits(kind) || kind == LaneType::F16x2 ? 0x8000u : 0x80000000u;
+        const SourceChange change = change_of(*modifiers, index, kind, sign);
+        if (change != SourceChange()) {
+          change_source<kCount>(change, kind, rows, copy);
+          rows = copy;
+        }
       }
     }
     const bool is_mixed_half = kind == LaneType::Mixed && (modifiers->op_sel_hi >> index & 1) != 0;
