@@ -228,25 +228,15 @@ Carry<u32> subb_co_clamp(u32 a, u32 b, bool carry) {
 }
 Carry<u32> subbrev_co_clamp(u32 a, u32 b, bool carry) { return subb_co_clamp(b, a, carry); }
 
-/// One byte of v_perm_b32: 0 to 7 select a byte of {a, b}, 8 to 11 repeat the sign of a halfword, 12 is zero and what
-/// is above has all bits (ISA document, V_PERM_B32).
-u32 permuted_byte(u32 a, u32 b, u32 code) {
-  const u32 byte = (code & 4 ? a : b) >> 8 * (code & 3) & 0xff;
-  const u32 sign = (code & 2 ? a : b) >> (16 * (code & 1) + 15) & 1 ? 0xff : 0;
-  const u32 constant = code == 12 ? 0 : 0xff;
-  return code < 8 ? byte : code < 12 ? sign : constant;
-}
-u32 permuted_bytes(u32 a, u32 b, u32 select) {
-  return permuted_byte(a, b, select & 0xff) | permuted_byte(a, b, select >> 8 & 0xff) << 8 |
-         permuted_byte(a, b, select >> 16 & 0xff) << 16 | permuted_byte(a, b, select >> 24) << 24;
-}
+// V_PERM_B32: of each byte of a lane a code. 0 to 7 select a byte of {a, b}, 8 to 11 repeat the sign of a halfword, 12
+// is zero and what is above has all bits (ISA document, V_PERM_B32).
 
 #if defined(WAVE_SIMD_AVX512)
 using HostBytes = __m512i;
+HostBytes all(int byte) { return _mm512_set1_epi8(static_cast<char>(byte)); }
 
-/// The same of 16 lanes, by the host's permutations of bytes.
+/// Of 16 lanes, by the host's permutations of bytes.
 HostBytes permuted_bytes(HostBytes a, HostBytes b, HostBytes select) {
-  const auto all = [](int byte) { return _mm512_set1_epi8(static_cast<char>(byte)); };
   const auto tests = [](HostBytes bytes, HostBytes bits) { return _mm512_test_epi8_mask(bytes, bits); };
   const __mmask64 is_sign = tests(select, all(8));
   const HostBytes doubled = _mm512_add_epi8(select, select);
@@ -261,13 +251,13 @@ HostBytes permuted_bytes(HostBytes a, HostBytes b, HostBytes select) {
 }
 #elif defined(WAVE_SIMD_AVX2)
 using HostBytes = __m256i;
+HostBytes all(int byte) { return _mm256_set1_epi8(static_cast<char>(byte)); }
+HostBytes choose(HostBytes low, HostBytes high, HostBytes by_top_bit) {
+  return _mm256_blendv_epi8(low, high, by_top_bit);
+}
 
-/// The same of eight lanes, by the host's permutations of bytes.
+/// Of eight lanes, by the host's permutations of bytes.
 HostBytes permuted_bytes(HostBytes a, HostBytes b, HostBytes select) {
-  const auto all = [](int byte) { return _mm256_set1_epi8(static_cast<char>(byte)); };
-  const auto choose = [](HostBytes low, HostBytes high, HostBytes by_top_bit) {
-    return _mm256_blendv_epi8(low, high, by_top_bit);
-  };
   const HostBytes is_sign = _mm256_slli_epi16(select, 4);
   const HostBytes doubled = _mm256_add_epi8(select, select);
   const HostBytes of_half = _mm256_or_si256(_mm256_and_si256(doubled, all(2)), all(1));  // the byte with its sign
@@ -280,6 +270,17 @@ HostBytes permuted_bytes(HostBytes a, HostBytes b, HostBytes select) {
   bytes = _mm256_or_si256(bytes, _mm256_cmpeq_epi8(_mm256_max_epu8(select, all(12)), select));
   return _mm256_andnot_si256(_mm256_cmpeq_epi8(select, all(12)), bytes);
 }
+#else
+u32 permuted_byte(u32 a, u32 b, u32 code) {
+  const u32 byte = (code & 4 ? a : b) >> 8 * (code & 3) & 0xff;
+  const u32 sign = (code & 2 ? a : b) >> (16 * (code & 1) + 15) & 1 ? 0xff : 0;
+  const u32 constant = code == 12 ? 0 : 0xff;
+  return code < 8 ? byte : code < 12 ? sign : constant;
+}
+u32 permuted_bytes(u32 a, u32 b, u32 select) {
+  return permuted_byte(a, b, select & 0xff) | permuted_byte(a, b, select >> 8 & 0xff) << 8 |
+         permuted_byte(a, b, select >> 16 & 0xff) << 16 | permuted_byte(a, b, select >> 24) << 24;
+}
 #endif
 
 /// The loop over lanes: compilers know no such permutations.
@@ -287,7 +288,7 @@ const Op* permute_bytes(Wave& wave, const Op* op, const LaneRow& exec, LaneRow* 
                         const LaneRow* b, const LaneRow* select) {
 #if defined(WAVE_SIMD_AVX512) || defined(WAVE_SIMD_AVX2)
   constexpr size_t kStep = sizeof(HostBytes) / sizeof(u32);
-  const auto load = [](const u32* lanes) { return *reinterpret_cast<const HostBytes*>(lanes); };
+  const auto load = [&](const u32* lanes) { return *reinterpret_cast<const HostBytes*>(lanes); };
   for (size_t i = 0; i < wave.lanes; i += kStep) {
     const HostBytes value = permuted_bytes(load(&a->lane[i]), load(&b->lane[i]), load(&select->lane[i]));
     const HostBytes enabled = load(&exec.lane[i]), old = load(&result->lane[i]);

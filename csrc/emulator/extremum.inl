@@ -60,7 +60,7 @@ auto extremum_of_numbers(T a, T b) {
   const auto x = FloatBits<T>::bits(a), y = FloatBits<T>::bits(b);
   if constexpr (std::is_same_v<T, HalfBits>) {
     const bool prefers_a = kIsMax ? ordered(a) > ordered(b) : ordered(a) < ordered(b);
-    return !is_nan(a) & (prefers_a | is_nan(b)) ? x : y;
+    return (!is_nan(a)) & (prefers_a | is_nan(b)) ? x : y;
   } else {
     const bool takes_a = !(kIsMax ? a <= b : a >= b) & (a == a);
     return blend(a == b, kIsMax ? x & y : x | y, blend(takes_a, x, y));

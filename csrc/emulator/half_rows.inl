@@ -45,7 +45,7 @@ template <int kCount>
 inline void f32_to_halves(const f32* from, u32* to, bool saturates) {
 #if defined(WAVE_SIMD_AVX512)
   // Infinities and NaNs stay.
-  const auto limited = [](__m512 value) {
+  const auto limited = [&](__m512 value) {
     const __m512 sign = _mm512_set1_ps(-0.0f), largest = _mm512_set1_ps(65504.0f),
                  magnitude = _mm512_andnot_ps(sign, value);
     const __mmask16 is_large = _mm512_cmp_ps_mask(magnitude, largest, _CMP_GT_OQ) &
@@ -59,7 +59,7 @@ inline void f32_to_halves(const f32* from, u32* to, bool saturates) {
     _mm512_store_si512(to + i, _mm512_cvtepu16_epi32(halves));
   }
 #elif defined(WAVE_SIMD_AVX2)
-  const auto limited = [](__m256 value) {
+  const auto limited = [&](__m256 value) {
     const __m256 sign = _mm256_set1_ps(-0.0f), largest = _mm256_set1_ps(65504.0f),
                  magnitude = _mm256_andnot_ps(sign, value);
     const __m256 is_large = _mm256_and_ps(_mm256_cmp_ps(magnitude, largest, _CMP_GT_OQ),
