@@ -146,7 +146,7 @@ enum class Packing { Dword, Half, HighHalf };
 u32 to_part(u32 value, const ElementFormat& format) {
   if (format.has_integers()) return value & 0xffff;
   const f32 number = __builtin_bit_cast(f32, value);
-  return format.numbers == Float && format.bits[0] == 32 ? f32_cut_to_f16(number) : f32_to_f16(number);
+  return f32_to_f16(format.numbers == Float && format.bits[0] == 32 ? cut_to_f16(number) : number);
 }
 u32 from_part(u32 half, NumberFormat numbers) {
   if (numbers == Sint) return static_cast<u32>(extended(half, 16));

@@ -59,17 +59,7 @@ f32 v_cvt_f32_f16(Half a) { return a; }
 f32 v_cvt_f32_f64(f64 a) { return static_cast<f32>(a); }
 f64 v_cvt_f64_f32(f32 a) { return a; }
 
-/// Towards zero to what f16 holds; what is too large becomes the largest.
-Half cut_to_half(f32 value) {
-  const u32 bits = __builtin_bit_cast(u32, value), sign = bits & 0x80000000u, magnitude = bits ^ sign;
-  const bool is_small = magnitude < 0x38800000u, is_large = magnitude >= 0x47800000u,
-             is_finite = magnitude < 0x7f800000u;
-  const f32 multiple = blend(is_small, __builtin_bit_cast(f32, magnitude), 0.0f) * 0x1p24f;  // of the least denormal
-  const u32 denormal = __builtin_bit_cast(u32, static_cast<f32>(static_cast<i32>(multiple)) * 0x1p-24f);
-  const u32 normal = blend(is_finite, blend(is_large, 0x477fe000u, magnitude & ~0x1fffu), magnitude);
-  return {__builtin_bit_cast(f32, blend(is_small, denormal, normal) | sign)};
-}
-Pair16<Half> v_cvt_pkrtz_f16_f32(f32 a, f32 b) { return {cut_to_half(a), cut_to_half(b)}; }
+Pair16<Half> v_cvt_pkrtz_f16_f32(f32 a, f32 b) { return {{cut_to_f16(a)}, {cut_to_f16(b)}}; }
 
 /// [-1, 1] as a signed, [0, 1] as an unsigned fraction of the largest integer, to nearest even.
 template <class T>

@@ -135,7 +135,6 @@ i32 frexp_exp(T a) {
   return exponent_of(a);
 }
 i16 v_frexp_exp_i16_f16(Half a) { return static_cast<i16>(exponent_of(a)); }
-f64 power_of_two(int exponent) { return __builtin_bit_cast(f64, static_cast<u64>(exponent + 1023) << 52); }
 template <class T>
 T frexp_mant(T a) {
   const int exponent = exponent_of(a), half = exponent / 2;
@@ -154,8 +153,7 @@ f64 v_ldexp_f64(f64 a, i32 exponent) {
   const i64 wanted = own + limited(exponent, 5000), most = wanted > 1100 ? 1100 : wanted,
             to = most < -1200 ? -1200 : most;
   const i64 exact = to > 1000 ? 1000 : to < -1000 ? -1000 : to;
-  const auto power = [](i64 n) { return __builtin_bit_cast(f64, static_cast<u64>(n + 1023) << 52); };
-  const f64 result = significand * power(exact) * power(to - exact);
+  const f64 result = significand * power_of_two(exact) * power_of_two(to - exact);
   return blend<f64>((a == 0) | !(std::abs(a) <= std::numeric_limits<f64>::max()), a * 1.0, result);
 }
 

@@ -105,12 +105,10 @@ f32 dot(Pair16<u16> a, Pair16<u16> b, f32 c) {
   return add_like_rdna({true, -126, -126, SumType::Bf16}, left, right, 2, c, false);
 }
 
-f64 power_of_two(i64 exponent) { return __builtin_bit_cast(f64, static_cast<u64>(exponent + 1023) << 52); }
 /// Of a zero it is less than of anything else.
 i64 exponent_of(f64 value) { return static_cast<i64>(__builtin_bit_cast(u64, value) >> 52 & 0x7ff) - 1023; }
 u64 sign_of(f64 value) { return __builtin_bit_cast(u64, value) >> 63; }
 i64 larger(i64 a, i64 b) { return a > b ? a : b; }
-f32 without_denormal(f32 value) { return blend(std::abs(value) < 0x1p-126f, std::copysign(0.0f, value), value); }
 
 /// add_like_rdna() of kCount products and c in f32, without branches: all its terms are numbers that f64 holds, cut off
 /// at a power of two. kLeastA and kLeastB are the least normal exponents of the factors' types.
@@ -165,7 +163,8 @@ u32 sum_like_rdna(const f32 (&a)[kCount], const f32 (&b)[kCount], f32 c) {
   u32 bits = blend(rounded == 0, 0u, __builtin_bit_cast(u32, rounded));
 
   // Infinities, then NaNs, those that count most last (rdna_sums.cpp, special()).
-  constexpr u32 kNanOfFactors = 0xffc00a3d, kInvalid = kIsFloat8 ? kNanOfFactors : 0xffc00000, kQuiet = 0x400000;
+  constexpr u32 kNanOfFactors = nan_of_factors(SumType::F32), kQuiet = 0x400000;
+  constexpr u32 kInvalid = kIsFloat8 ? kNanOfFactors : kNanOfInvalid;
   constexpr f64 kInfinity = std::numeric_limits<f64>::infinity();
   const f64 with_c = all + addend;
   bits = blend(std::abs(with_c) == kInfinity, with_c < 0 ? 0xff800000u : 0x7f800000u, bits);

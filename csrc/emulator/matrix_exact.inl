@@ -342,8 +342,6 @@ class ExactProduct {
   static __m512i lanes(V value) { return __builtin_bit_cast(__m512i, value); }
 #endif
 
-  static f64 power_of_two(i32 exponent) { return __builtin_bit_cast(f64, static_cast<u64>(exponent + 1023) << 52); }
-
   /// For infinities, NaNs, and what becomes infinite.
   void add_one_by_one(int lane, const Columns& columns, f32* sums) const {
     constexpr ExactSums kSums = {A::kMinExponent, B::kMinExponent, kIsFloat8};

@@ -12,16 +12,10 @@ namespace wave::emulator {
 namespace {
 
 constexpr u32 kInfinity = 0x7f800000, kQuiet = 0x00400000;
-constexpr u32 kNanOfInvalid = 0xffc00000;
 constexpr int kNoExponent = -1024;  // of a zero
 constexpr int kF32Fraction = 23, kF32MinExponent = -126;
 
 u32 bits_of(f32 value) { return __builtin_bit_cast(u32, value); }
-
-/// The NaN that NaNs among the factors make: as f32 what f32, f16 and bf16 have.
-constexpr u32 nan_of_factors(SumType type) {
-  return type == SumType::F32 ? 0xffc00a3d : type == SumType::F16 ? 0xff800000 | 0x23du << 13 : 0xfffd0000;
-}
 
 /// magnitude * 2^exponent.
 struct Term {

@@ -17,6 +17,12 @@ struct RdnaSum {
 };
 
 inline constexpr int kMaxRdnaProducts = 4;
+inline constexpr u32 kNanOfInvalid = 0xffc00000;  ///< of what has no value, but in sums of FP8
+
+/// The NaN that NaNs among the factors make: as f32 what f32, f16 and bf16 have.
+constexpr u32 nan_of_factors(SumType type) {
+  return type == SumType::F32 ? 0xffc00a3d : type == SumType::F16 ? 0xff800000 | 0x23du << 13 : 0xfffd0000;
+}
 
 /// c plus the products of `count` values of A and B: two, or on RDNA4 also four. All are values of their types, which
 /// f32 holds; `saturates` is MODE.FP16_OVFL.

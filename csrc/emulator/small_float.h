@@ -2,9 +2,26 @@
 // -0, whose code 0x80 is the only NaN (ISA document, "Data Types"). gfx950 has OCP's: OcpFp8 and so on.
 #pragma once
 
+#include <type_traits>
+
 #include "emulator/wave.h"
 
 namespace wave::emulator {
+
+/// `choose ? a : b` by masks: of several in a row compilers make branches, and no vectors.
+template <class T>
+[[gnu::always_inline]] inline T blend(bool choose, T a, T b) {
+  using Bits = std::conditional_t<sizeof(T) == 8, u64, std::conditional_t<sizeof(T) == 4, u32, u16>>;
+  const Bits mask = static_cast<Bits>(0 - u64{choose});
+  return __builtin_bit_cast(
+      T, static_cast<Bits>((__builtin_bit_cast(Bits, a) & mask) | (__builtin_bit_cast(Bits, b) & ~mask)));
+}
+
+/// Of an exponent of normal numbers.
+template <class Integer>
+[[gnu::always_inline]] inline f64 power_of_two(Integer exponent) {
+  return __builtin_bit_cast(f64, static_cast<u64>(exponent + 1023) << 52);
+}
 
 [[gnu::always_inline]] inline f32 f16_to_f32(u32 half) {
   const u32 sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31, mantissa = half & 0x3ffu;
@@ -58,17 +75,15 @@ namespace wave::emulator {
   return static_cast<u16>(result | sign >> 16);
 }
 
-/// Towards zero whatever the host's rounding mode is: what f16 cannot hold is cut off, and what is too large becomes
-/// the largest. Without branches.
-[[gnu::always_inline]] inline u16 f32_cut_to_f16(f32 value) {
-  const u32 bits = __builtin_bit_cast(u32, value), magnitude = bits & 0x7fffffffu;
-  const bool is_small = magnitude < 0x38800000u;
-  const f32 small = is_small ? __builtin_bit_cast(f32, magnitude) * 0x1p24f : 0.0f;
-  const u32 denormal = static_cast<u32>(static_cast<i32>(small)), normal = (magnitude >> 13) - (112u << 10);
-  u32 result = is_small ? denormal : normal;
-  if (magnitude >= 0x47800000u) result = magnitude == 0x7f800000u ? 0x7c00u : 0x7bffu;
-  if (magnitude > 0x7f800000u) result = 0x7e00u | (magnitude >> 13 & 0x3ffu);
-  return static_cast<u16>(result | bits >> 31 << 15);
+/// Towards zero to what f16 holds, as f32, whatever the host's rounding mode is: what is too large becomes the largest.
+[[gnu::always_inline]] inline f32 cut_to_f16(f32 value) {
+  const u32 bits = __builtin_bit_cast(u32, value), sign = bits & 0x80000000u, magnitude = bits ^ sign;
+  const bool is_small = magnitude < 0x38800000u, is_large = magnitude >= 0x47800000u,
+             is_finite = magnitude < 0x7f800000u;
+  const f32 multiple = blend(is_small, __builtin_bit_cast(f32, magnitude), 0.0f) * 0x1p24f;  // of the least denormal
+  const u32 denormal = __builtin_bit_cast(u32, static_cast<f32>(static_cast<i32>(multiple)) * 0x1p-24f);
+  const u32 normal = blend(is_finite, blend(is_large, 0x477fe000u, magnitude & ~0x1fffu), magnitude);
+  return __builtin_bit_cast(f32, blend(is_small, denormal, normal) | sign);
 }
 
 [[gnu::always_inline]] inline u32 f32_to_bf16(f32 value) {

@@ -145,15 +145,6 @@ struct Approximation {
   T value;
 };
 
-/// `choose ? a : b` by masks: of several in a row compilers make branches, and no vectors.
-template <class T>
-[[gnu::always_inline]] inline T blend(bool choose, T a, T b) {
-  using Bits = std::conditional_t<sizeof(T) == 8, u64, std::conditional_t<sizeof(T) == 4, u32, u16>>;
-  const Bits mask = static_cast<Bits>(0 - u64{choose});
-  return __builtin_bit_cast(
-      T, static_cast<Bits>((__builtin_bit_cast(Bits, a) & mask) | (__builtin_bit_cast(Bits, b) & ~mask)));
-}
-
 // What OMOD and CLAMP make of a result that has been rounded.
 
 /// OMOD: makes +0 of what is less than the smallest normal number, and of -0. What only halving makes as small becomes
