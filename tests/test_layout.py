@@ -176,6 +176,73 @@ LAUNCHING = {
 }
 
 
+OPENED = re.compile(r"^namespace ([\w:]+) \{", re.MULTILINE)
+OF_A_FILE = re.compile(r"^namespace \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+DECLARATIONS = (
+    re.compile(r"^(?:inline |static )*constexpr [^;={(]*?(\w+)(?:\[[^\]]*\])* ?[={]", re.MULTILINE),
+    re.compile(r"^(?:inline |static )*constexpr [^;{]*?, (k[A-Z]\w*) =", re.MULTILINE),
+    re.compile(r"^(?:struct|class|enum class|enum) (?:alignas\(\d+\) )?(\w+)", re.MULTILINE),
+    re.compile(r"^using (\w+) =", re.MULTILINE),
+    re.compile(r"^(?!return |class |struct )(?:[\w:<>*&,]+ )+[*&]*(\w+)\(", re.MULTILINE),
+)
+ENUMERATORS = re.compile(r"^enum (?!class)\w*[^{;]*\{([^}]*)\}", re.MULTILINE | re.DOTALL)
+
+
+def declared_names(text: str) -> set[str]:
+    """What stands at the beginning of lines: constants, enumerators, types and functions."""
+    text = re.sub(r"//[^\n]*", "", text)
+    found = {name for pattern in DECLARATIONS for name in pattern.findall(text)}
+    return found.union(*(re.findall(r"(?:^|,)\s*(\w+)", body) for body in ENUMERATORS.findall(text)))
+
+
+def hidden(path: Path, visible: dict[str, set[str]]) -> set[str]:
+    """The names in a file's own namespace that headers declare in one around it; `visible` has those of each."""
+    text = path.read_text()
+    opened = OPENED.search(text)
+    if opened is None:
+        return set()
+    around = {opened[1].rsplit("::", level)[0] for level in range(opened[1].count("::") + 1)}
+    around |= {"wave::hip_emulator"} if opened[1] == "wave::hip" else set()
+    own = set().union(*(declared_names(part) for part in OF_A_FILE.findall(text)))
+    declared = set().union(*(visible.get(name, set()) for name in around))
+    return {
+        name for name in own & declared if f"::{name};" not in text
+    }  # `using hip_emulator::f;` adds to its overloads
+
+
+def names_of_headers() -> dict[str, set[str]]:
+    visible: dict[str, set[str]] = {}
+    for path in files():
+        text = path.read_text()
+        if path.suffix == ".h" and (opened := OPENED.search(text)):
+            visible.setdefault(opened[1], set()).update(declared_names(text[opened.end() :]))
+    return visible
+
+
+def test_what_a_file_has_for_itself_hides_nothing() -> None:
+    """Sources are compiled several as one: what one has in a namespace of its own, those behind it find, too."""
+    visible = names_of_headers()
+    assert {"kDpp", "find_queue", "Wave"} <= set().union(*visible.values())
+    wrong = {
+        str(path.relative_to(CSRC)): found
+        for path in files()
+        if path.suffix == ".cpp" and (found := hidden(path, visible))
+    }
+    assert wrong == {}, "give them other names"
+
+
+def test_hidden_names_are_found(tmp_path: Path) -> None:
+    source = tmp_path / "source.cpp"
+    source.write_text(
+        "namespace wave::emulator {\n\nnamespace {\n\nconstexpr u32 kA = 1, kB = 2;\nenum { kC, kD = 3 };\n"
+        "struct E {};\nint f(int x) { return x; }\nusing hip::g;\nint g();\n\n}  // namespace\n\nint h();\n}\n"
+    )
+    everything = {"kA", "kB", "kC", "kD", "E", "f", "g", "h"}
+    for namespace in ("wave::emulator", "wave"):
+        assert hidden(source, {namespace: everything}) == everything - {"g", "h"}
+    assert hidden(source, {"wave::isa": everything}) == set()
+
+
 def test_launches_are_checked_in_one_place() -> None:
     """Launchers read, and submit() does the rest: see docs/architecture.md."""
     texts = {str(path.relative_to(CSRC)): path.read_text() for path in files()}

@@ -11,16 +11,16 @@ namespace wave {
 
 namespace {
 
-Sessions<ProfileSession>& sessions = *new Sessions<ProfileSession>;
+Sessions<ProfileSession>& profile_sessions = *new Sessions<ProfileSession>;
 
 }  // namespace
 
 std::shared_ptr<ProfileSession> ProfileSession::active() {
-  std::shared_ptr<ProfileSession> session = sessions.active();
+  std::shared_ptr<ProfileSession> session = profile_sessions.active();
   return session ? session : logged_session();
 }
-void ProfileSession::begin(std::shared_ptr<ProfileSession> session) { sessions.begin(std::move(session)); }
-void ProfileSession::end(const ProfileSession& session) { sessions.end(session); }
+void ProfileSession::begin(std::shared_ptr<ProfileSession> session) { profile_sessions.begin(std::move(session)); }
+void ProfileSession::end(const ProfileSession& session) { profile_sessions.end(session); }
 
 void ProfileSession::add(const ProfiledKernel& kernel, const ProfiledLaunch& launch, const LaunchProfile& profile) {
   const std::lock_guard lock(mutex_);

@@ -23,9 +23,9 @@ const Variable& kTools = at_load("WAVE_RUNTIME_SANITIZE");
 const Variable& kOverReads = at_load("WAVE_RUNTIME_SANITIZE_OVER_READS");
 const Variable& kDenormals = at_load("WAVE_RUNTIME_SANITIZE_DENORMALS");
 const Variable& kDeadRegisters = at_load("WAVE_RUNTIME_SANITIZE_DEAD_REGISTERS");
-const Variable& kLog = at_load("WAVE_RUNTIME_SANITIZE_LOG");
+const Variable& kLogOfFindings = at_load("WAVE_RUNTIME_SANITIZE_LOG");
 
-Sessions<Sanitizer>& sessions = *new Sessions<Sanitizer>;
+Sessions<Sanitizer>& sanitizer_sessions = *new Sessions<Sanitizer>;
 Lazy<std::shared_ptr<Sanitizer>>& of_environment = *new Lazy<std::shared_ptr<Sanitizer>>;
 
 SanitizerOptions options_of_environment() {
@@ -34,7 +34,7 @@ SanitizerOptions options_of_environment() {
                            .denormals = kDenormals.flag(),
                            .dead_registers = kDeadRegisters.flag(),
                            .keeps = false,
-                           .log = kLog.text};
+                           .log = kLogOfFindings.text};
   if (options.tools != 0) return options;
   std::string names;
   for (const std::string_view name : tool_names()) names += text(name, ", ");
@@ -52,13 +52,13 @@ void tell_how_much() {
 }  // namespace
 
 std::shared_ptr<Sanitizer> Sanitizer::active() {
-  if (std::shared_ptr<Sanitizer> begun = sessions.active()) return begun;
+  if (std::shared_ptr<Sanitizer> begun = sanitizer_sessions.active()) return begun;
   if (!kTools.is_set()) return nullptr;
   return of_environment.get([] { return std::make_shared<Sanitizer>(options_of_environment()); });
 }
 
-void Sanitizer::begin(std::shared_ptr<Sanitizer> sanitizer) { sessions.begin(std::move(sanitizer)); }
-void Sanitizer::end(const Sanitizer& sanitizer) { sessions.end(sanitizer); }
+void Sanitizer::begin(std::shared_ptr<Sanitizer> sanitizer) { sanitizer_sessions.begin(std::move(sanitizer)); }
+void Sanitizer::end(const Sanitizer& sanitizer) { sanitizer_sessions.end(sanitizer); }
 
 void Sanitizer::add(const std::vector<Finding>& findings) {
   if (findings.empty()) return;

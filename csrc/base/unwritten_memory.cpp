@@ -28,7 +28,7 @@ uint64_t load(uint64_t address) {
 uint64_t address_of(uint64_t page, size_t granule) { return page * kShadowPage + granule * UnwrittenMemory::kGranule; }
 
 /// Whoever had the page may have given it back.
-bool is_readable(uint64_t page) { return has_ends_of({page * kShadowPage, kShadowPage}); }
+bool is_page_readable(uint64_t page) { return has_ends_of({page * kShadowPage, kShadowPage}); }
 
 uint8_t bits_of(const PageBits& bits, size_t granule) {
   return static_cast<uint8_t>(bits[granule / 8] >> granule % 8 * 8);
@@ -101,7 +101,7 @@ bool UnwrittenMemory::add_unwritten(uint64_t page, PageBits& bits) const {
 /// What kernels have left, where the contents are the same as then.
 bool UnwrittenMemory::add_left(uint64_t page, PageBits& bits) const {
   const auto found = left_.find(page);
-  if (found == left_.end() || !is_readable(page)) return false;
+  if (found == left_.end() || !is_page_readable(page)) return false;
   bool has_some = false;
   for (size_t granule = 0; granule < found->second.contents.size(); ++granule) {
     const uint8_t undefined = bits_of(found->second.bits, granule);
@@ -125,7 +125,7 @@ void UnwrittenMemory::keep(uint64_t page, const PageBits& undefined, const PageB
   add_left(page, before);
   add_unwritten(page, unwritten);
   const auto earlier = left_.extract(page);
-  if (!is_readable(page) || left_.size() == kMostPagesLeft) return;
+  if (!is_page_readable(page) || left_.size() == kMostPagesLeft) return;
   Left left{};
   bool has_some = false;
   for (size_t granule = 0; granule < left.contents.size(); ++granule) {

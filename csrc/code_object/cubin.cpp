@@ -4,10 +4,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "code_object/cuda_kernel.h"
+
 namespace wave {
 namespace {
-
-constexpr uint64_t kFlagsOffset = 48;  // of e_flags in an ELF64 header
 
 // EI_ABIVERSION from which on e_flags has the processor in bits 8 to 15 (EF_CUDA_SM_MASK) instead of 0 to 7
 // (EF_CUDA_SM), and EF_CUDA_ACCELERATORS instead of EF_CUDA_ACCELERATORS_V1.
@@ -18,7 +18,7 @@ constexpr uint32_t kAccelerators = 0x8, kAcceleratorsV1 = 0x800;
 constexpr uint8_t kAcceleratorTarget = 0x09;
 
 // Attributes of .nv.info (of the whole file, with a symbol's index each) and .nv.info.KERNEL.
-enum Attribute : uint8_t {
+enum InfoAttribute : uint8_t {
   EIATTR_MAX_THREADS = 0x05,
   EIATTR_REQNTID = 0x10,
   EIATTR_FRAME_SIZE = 0x11,
@@ -39,8 +39,6 @@ enum PointerSpace : uint32_t { kGlobalSpace = 4, kGenericSpace = 5 };
 // Sections may overlap: the .nv.info.KERNEL together get twice the file's size.
 constexpr uint64_t kInfoBytesPerByte = 2;
 
-constexpr uint32_t kWarpSize = 32;
-constexpr uint32_t kMaxThreads = 1024;  // of a block, on every processor
 // From sm_90 on every block has this much shared memory reserved for the system; it counts in the size of the section
 // of kernels that use any, and not in what ptxas and the driver report.
 constexpr uint64_t kReservedShared = 1024;
@@ -94,9 +92,7 @@ void read_info(const Bytes& info, KernelMetadata& kernel) {
         kernel.reqd_workgroup_size = read_dimensions(value);
         break;
       case EIATTR_MAX_THREADS: {
-        const auto [x, y, z] = read_dimensions(value);
-        const uint64_t plane = std::min<uint64_t>(uint64_t{x} * y, kMaxThreads);
-        kernel.max_flat_workgroup_size = static_cast<uint32_t>(std::min<uint64_t>(plane * z, kMaxThreads));
+        kernel.max_flat_workgroup_size = threads_of(read_dimensions(value));
         break;
       }
       case EIATTR_CTA_PER_CLUSTER:

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "base/round_up.h"
+
 namespace wave {
 namespace {
 
@@ -75,8 +77,6 @@ constexpr uint16_t kMaxSegments = 256;
 
 constexpr uint64_t kClassOffset = 4, kDataOffset = 5;
 constexpr uint64_t kSegmentSizeOffset = 54, kSegmentCountOffset = 56, kSectionSizeOffset = 58;
-
-uint64_t round_up(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
 
 }  // namespace
 

@@ -48,6 +48,8 @@ enum ElfConstant : uint32_t {
   NT_AMDGPU_METADATA = 32,
 };
 
+inline constexpr uint64_t kFlagsOffset = 48;  ///< of e_flags in the file header
+
 /// What the file header says of an ELF file as a whole.
 struct ElfIdentity {
   uint8_t osabi;

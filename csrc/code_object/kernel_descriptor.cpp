@@ -1,5 +1,7 @@
 #include "code_object/kernel_descriptor.h"
 
+#include "base/round_up.h"
+
 namespace wave {
 namespace {
 
@@ -80,8 +82,6 @@ void read_properties(KernelDescriptor& out, uint32_t word, const DescriptorLayou
   out.enable_wavefront_size32 = layout.major >= 10 && bit(word, 10);
   out.uses_dynamic_stack = bit(word, 11);
 }
-
-uint32_t round_up(uint32_t value, uint32_t granule) { return (value + granule - 1) / granule * granule; }
 
 // GRANULATED_WORKITEM_VGPR_COUNT: counted in 8 on processors with unified VGPRs, else in 4 for waves of 64 and in 8 for
 // waves of 32, twice that on gfx125x, whose waves address 1024 VGPRs.

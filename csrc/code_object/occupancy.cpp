@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/round_up.h"
+
 // The formula of LLVM (AMDGPUBaseInfo.cpp: getNumWavesPerEUWithNumVGPRs, getMaxWorkGroupsPerCU) and of the HIP runtime
 // (hipOccupancyMaxActiveBlocksPerMultiprocessor in ROCm/clr): registers and slots limit the waves of a SIMD, the waves
 // of a workgroup are spread over the SIMDs, and LDS and barriers limit the workgroups. Two differences: SGPRs are
@@ -15,10 +17,9 @@ namespace {
 constexpr uint32_t kMaxWorkgroupSize = 1024;  // of every processor
 
 uint64_t ceil_divide(uint64_t value, uint64_t divisor) { return (value + divisor - 1) / divisor; }
-uint64_t round_up(uint64_t value, uint64_t granule) { return ceil_divide(value, granule) * granule; }
 
 // What one kernel finds on a unit (compute unit or workgroup processor).
-struct Unit {
+struct UnitLimits {
   uint64_t simds;
   uint64_t lds_bytes;
   uint64_t workgroups;
@@ -27,9 +28,9 @@ struct Unit {
   uint32_t wavefront_size;
 };
 
-Unit unit_for(const ProcessorLimits& limits, const KernelDescriptor& descriptor) {
-  Unit unit{limits.simds, limits.lds_bytes,        limits.workgroups_per_unit,
-            limits.vgprs, limits.vgpr_granularity, limits.wavefront_size};
+UnitLimits unit_for(const ProcessorLimits& limits, const KernelDescriptor& descriptor) {
+  UnitLimits unit{limits.simds, limits.lds_bytes,        limits.workgroups_per_unit,
+                  limits.vgprs, limits.vgpr_granularity, limits.wavefront_size};
   if (limits.wavefront_size == 32 && !descriptor.enable_wavefront_size32) {
     // A wave of 64 takes two of a SIMD's registers for each of its own.
     unit.wavefront_size = 64;
@@ -50,11 +51,11 @@ struct Limit {
   uint64_t workgroups;
 };
 
-Limit smallest(const ProcessorLimits& limits, const Unit& unit, const KernelDescriptor& descriptor, uint64_t waves,
-               uint64_t lds_bytes) {
+Limit smallest(const ProcessorLimits& limits, const UnitLimits& unit, const KernelDescriptor& descriptor,
+               uint64_t waves, uint64_t lds_bytes) {
   const auto fit = [&](uint64_t waves_per_simd) { return waves_per_simd * unit.simds / waves; };
-  const uint64_t vgprs = round_up(descriptor.vgprs, unit.vgpr_granularity);
-  const uint64_t sgprs = limits.sgprs == 0 ? 0 : round_up(descriptor.sgprs, limits.sgpr_granularity);
+  const uint64_t vgprs = round_up<uint64_t>(descriptor.vgprs, unit.vgpr_granularity);
+  const uint64_t sgprs = limits.sgprs == 0 ? 0 : round_up<uint64_t>(descriptor.sgprs, limits.sgpr_granularity);
   // A workgroup of one wave takes no barrier.
   const uint64_t slots = waves == 1 ? fit(limits.waves_per_simd) : unit.workgroups;
   // Of equal ones the first is told. LDS before registers: where it leaves room for few waves, compilers give them all.
@@ -95,7 +96,7 @@ Occupancy occupancy(const ProcessorLimits& limits, const Target& target, const K
   if (lds_bytes > limits.lds_bytes) {
     refuse(text(lds_bytes, " bytes of LDS are more than the ", limits.lds_bytes, " that a workgroup may have"));
   }
-  const Unit unit = unit_for(limits, *kernel.descriptor);
+  const UnitLimits unit = unit_for(limits, *kernel.descriptor);
   const uint64_t waves = ceil_divide(workgroup_size, unit.wavefront_size);
   const Limit limit = smallest(limits, unit, *kernel.descriptor, waves, lds_bytes);
   if (limit.workgroups == 0) {

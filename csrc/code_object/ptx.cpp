@@ -4,6 +4,7 @@
 #include <array>
 #include <unordered_set>
 
+#include "code_object/cuda_kernel.h"
 #include "code_object/ptx_lexer.h"
 
 namespace wave {
@@ -12,17 +13,15 @@ namespace {
 constexpr uint64_t kMaxParameterBytes = 1 << 20;  // ptxas takes 32,764
 constexpr uint64_t kMaxVariableBytes = uint64_t{1} << 40;
 constexpr uint64_t kMaxAlignment = 1 << 12;
-constexpr uint32_t kMaxThreads = 1024;  // of a block, on every processor
-constexpr uint32_t kWarpSize = 32;
 
 // PTX ISA, "Fundamental Types" and "Alternate Floating-Point Data Formats": with the name that signatures use.
-struct TypeRow {
+struct PtxTypeRow {
   std::string_view ptx;
   uint32_t size;
   const char* signature;
 };
 
-constexpr TypeRow kTypes[] = {
+constexpr PtxTypeRow kPtxTypes[] = {
     {".b8", 1, "b8"},          {".u8", 1, "u8"},       {".s8", 1, "i8"},   {".b16", 2, "b16"},
     {".u16", 2, "u16"},        {".s16", 2, "i16"},     {".f16", 2, "f16"}, {".bf16", 2, "bf16"},
     {".b32", 4, "b32"},        {".u32", 4, "u32"},     {".s32", 4, "i32"}, {".f32", 4, "f32"},
@@ -31,14 +30,14 @@ constexpr TypeRow kTypes[] = {
     {".samplerref", 8, "b64"}, {".surfref", 8, "b64"},
 };
 
-const TypeRow* find_type(std::string_view word) {
-  const auto* found = std::ranges::find(kTypes, word, &TypeRow::ptx);
-  return found == std::end(kTypes) ? nullptr : found;
+const PtxTypeRow* find_type(std::string_view word) {
+  const auto* found = std::ranges::find(kPtxTypes, word, &PtxTypeRow::ptx);
+  return found == std::end(kPtxTypes) ? nullptr : found;
 }
 
 // A declaration of a parameter or a variable, without its initial value.
 struct PtxDeclaration {
-  const TypeRow* type = nullptr;
+  const PtxTypeRow* type = nullptr;
   uint64_t alignment = 0;
   bool is_pointer = false;
   std::string_view space{};  ///< that a pointer points to; empty for a generic one
@@ -47,9 +46,9 @@ struct PtxDeclaration {
   bool is_array = false;
 };
 
-class Parser {
+class PtxParser {
  public:
-  explicit Parser(const Bytes& file) : lexer_(file) {}
+  explicit PtxParser(const Bytes& file) : lexer_(file) {}
 
   Ptx parse() {
     read_header();
@@ -152,9 +151,7 @@ class Parser {
     if (lexer_.accept(".reqntid")) {
       kernel.reqd_workgroup_size = read_dimensions();
     } else if (lexer_.accept(".maxntid")) {
-      const auto [x, y, z] = read_dimensions();
-      const uint64_t plane = std::min<uint64_t>(uint64_t{x} * y, kMaxThreads);
-      kernel.max_flat_workgroup_size = static_cast<uint32_t>(std::min<uint64_t>(plane * z, kMaxThreads));
+      kernel.max_flat_workgroup_size = threads_of(read_dimensions());
     } else if (lexer_.accept(".reqnctapercluster")) {
       kernel.cluster_size = read_dimensions();
     } else if (lexer_.accept(".pragma")) {
@@ -229,7 +226,7 @@ class Parser {
         lexer_.skip_brackets();
       } else if (declaration.is_pointer) {
         declaration.space = word;
-      } else if (const TypeRow* type = find_type(word)) {
+      } else if (const PtxTypeRow* type = find_type(word)) {
         declaration.type = type;
       } else {
         lexer_.fail_taken(text("unknown type or property ", word.substr(0, 40)));
@@ -283,7 +280,7 @@ class Parser {
 
 }  // namespace
 
-Ptx parse_ptx(const Bytes& file) { return Parser(file).parse(); }
+Ptx parse_ptx(const Bytes& file) { return PtxParser(file).parse(); }
 
 bool is_ptx(const Bytes& file) {
   // Where PTX ends is looked for in text that may be some: who gives an image in memory does not say where that ends.

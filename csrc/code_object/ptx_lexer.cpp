@@ -7,9 +7,7 @@
 namespace wave {
 namespace {
 
-bool is_word_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%';
-}
+bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%'; }
 
 bool opens(std::string_view word) { return word == "{" || word == "(" || word == "["; }
 bool closes(std::string_view word) { return word == "}" || word == ")" || word == "]"; }
@@ -46,8 +44,8 @@ void PtxLexer::advance() {
     at_ = text_.find('"', at_);
     if (at_ == text_.npos) file_.fail(start_, "a string without an end");
     ++at_;
-  } else if (first == '.' || is_word_character(first)) {
-    while (at_ < text_.size() && is_word_character(text_[at_])) ++at_;
+  } else if (first == '.' || is_of_word(first)) {
+    while (at_ < text_.size() && is_of_word(text_[at_])) ++at_;
   }
   word_ = text_.substr(start_, at_ - start_);
 }
@@ -70,7 +68,7 @@ void PtxLexer::expect(std::string_view word) {
 }
 
 std::string_view PtxLexer::take_name() {
-  if (word_.empty() || !is_word_character(word_.front())) fail("a name expected");
+  if (word_.empty() || !is_of_word(word_.front())) fail("a name expected");
   return take();
 }
 

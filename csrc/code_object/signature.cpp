@@ -55,9 +55,9 @@ bool is_identifier(std::string_view name) {
 }
 
 /// Reads one signature text. Positions in messages count characters from 0.
-class Parser {
+class SignatureParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit SignatureParser(std::string_view text) : text_(text) {}
 
   std::vector<Parameter> parse() {
     std::vector<Parameter> parameters;
@@ -334,7 +334,7 @@ std::optional<Signature> signature_from_metadata(const KernelMetadata& metadata)
 
 Signature parse_signature(std::string_view given, const KernelMetadata& metadata) {
   Signature signature;
-  signature.parameters = Parser(given).parse();
+  signature.parameters = SignatureParser(given).parse();
   signature.mutability_known = true;
   if (metadata.arguments) {
     place_over_arguments(given, metadata, signature.parameters);

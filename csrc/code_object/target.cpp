@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "code_object/elf.h"
 
 namespace wave {
 namespace {
@@ -77,8 +78,6 @@ constexpr Processor kProcessors[] = {
     {"gfx12-5-generic", 0x5b, "12.5", 12, 5, true, true, false},
     {"gfx13-generic", 0x63, "13", 13, 0, false, false, false},
 };
-
-constexpr uint64_t kFlagsOffset = 48;  // of e_flags in an ELF64 header
 
 const Processor* find_machine(uint8_t machine) {
   const auto* found = std::ranges::find(kProcessors, machine, &Processor::elf_machine);

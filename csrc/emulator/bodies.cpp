@@ -53,13 +53,13 @@ bool host_has(SimdLevel level) {
   return level == SimdLevel::Portable;
 }
 
-const Variable& variable = at_load("WAVE_RUNTIME_SIMD");
+const Variable& kLevel = at_load("WAVE_RUNTIME_SIMD");
 
 SimdLevel choose_level() {
   constexpr SimdLevel kLevels[] = {SimdLevel::Avx512, SimdLevel::Avx2, SimdLevel::Portable};
-  const size_t wanted = variable.choice({"avx512", "avx2", "portable"}, std::size(kLevels));
+  const size_t wanted = kLevel.choice({"avx512", "avx2", "portable"}, std::size(kLevels));
   if (wanted == std::size(kLevels)) return *std::ranges::find_if(kLevels, host_has);
-  if (!host_has(kLevels[wanted])) variable.refuse("a level that this processor has", "portable");
+  if (!host_has(kLevels[wanted])) kLevel.refuse("a level that this processor has", "portable");
   return kLevels[wanted];
 }
 

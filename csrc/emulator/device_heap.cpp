@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/round_up.h"
 
 namespace wave::emulator {
 
@@ -13,9 +14,7 @@ namespace {
 constexpr u64 kLeast = u64{8} << 20;  ///< of address space, where the process has little
 constexpr u64 kShare = 4;             ///< of what it has left then, one part of so many
 constexpr u64 kRecord = 128 << 10;    ///< as ROCm's runtime allocates it
-constexpr u64 kPage = 4096, kLargePage = 2 << 20;
-
-u64 rounded_up(u64 value, u64 to) { return (value + to - 1) / to * to; }
+constexpr u64 kHeapPage = 4096, kLargePage = 2 << 20;
 
 void* reserve(u64 size) {
   return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -61,14 +60,14 @@ std::string DeviceHeap::shortage() const {
 
 u64 DeviceHeap::find_room(u64 size) {
   if (size > end_ - begin_) return 0;
-  const u64 alignment = size < kLargePage ? kPage : kLargePage, rounded = rounded_up(size, alignment);
+  const u64 alignment = size < kLargePage ? kHeapPage : kLargePage, rounded = round_up(size, alignment);
   std::lock_guard lock(mutex_);
   u64 address = 0;
   if (std::vector<u64>& blocks = freed_blocks_[rounded]; !blocks.empty()) {
     address = blocks.back();
     blocks.pop_back();
   } else {
-    address = rounded_up(next_, alignment);
+    address = round_up(next_, alignment);
     if (address >= end_ || rounded > end_ - address) return 0;
     next_ = address + rounded;
   }

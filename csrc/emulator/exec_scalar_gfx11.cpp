@@ -29,7 +29,7 @@ u32 as_bits(f32 value) { return __builtin_bit_cast(u32, value); }
 
 constexpr f64 kSmallestFloat = 0x1p-126, kSmallestHalf = 0x1p-14;  // normal numbers
 
-f64 without_denormal(f64 value, f64 smallest) { return std::abs(value) < smallest ? std::copysign(0.0, value) : value; }
+f64 flushed_below(f64 value, f64 smallest) { return std::abs(value) < smallest ? std::copysign(0.0, value) : value; }
 
 /// Which way a value that was rounded to nearest goes on: 1 up, -1 down.
 int correction(f64 exact, f64 rounded, u32 rounding) {
@@ -48,20 +48,20 @@ f64 sum(f64 a, f64 b, u32 rounding) {
 }
 f64 float_source(const Wave& wave, u32 bits) {
   const f64 value = as_float(bits);
-  return wave.mode.denorm32() & 1 ? value : without_denormal(value, kSmallestFloat);
+  return wave.mode.denorm32() & 1 ? value : flushed_below(value, kSmallestFloat);
 }
 u32 float_result(const Wave& wave, f64 value) {
   const f32 nearest = static_cast<f32>(value);
   const int up = correction(value, nearest, wave.mode.round32());
   const f32 rounded = up == 0 ? nearest : std::nextafter(nearest, up * std::numeric_limits<f32>::infinity());
-  return as_bits(wave.mode.denorm32() & 2 ? rounded : static_cast<f32>(without_denormal(rounded, kSmallestFloat)));
+  return as_bits(wave.mode.denorm32() & 2 ? rounded : static_cast<f32>(flushed_below(rounded, kSmallestFloat)));
 }
 
 // An f16 is the low half of a register, whose high half results fill up with zeros.
 
 f64 half_value(const Wave& wave, u32 bits) {
   const f64 value = f16_to_f32(bits & 0xffff);
-  return wave.mode.denorm16_64() & 1 ? value : without_denormal(value, kSmallestHalf);
+  return wave.mode.denorm16_64() & 1 ? value : flushed_below(value, kSmallestHalf);
 }
 template <class Operands>
 f64 half_source(const Wave& wave, const Operands& operands, int index) {
@@ -218,8 +218,8 @@ f32 modified_result(const Modifiers* modifiers, f32 value, f32 smallest) {
 template <f64 (*kFunction)(f64)>
 const Op* transcendental(Wave& wave, const Op* op) {
   const Modifiers* const modifiers = op->vector.modifiers;
-  const f64 source = without_denormal(as_float(read_scalar32(wave, op->vector, 0)), kSmallestFloat);
-  const f64 value = without_denormal(kFunction(modified_source(modifiers, source)), kSmallestFloat);
+  const f64 source = flushed_below(as_float(read_scalar32(wave, op->vector, 0)), kSmallestFloat);
+  const f64 value = flushed_below(kFunction(modified_source(modifiers, source)), kSmallestFloat);
   const f32 result = modified_result(modifiers, static_cast<f32>(value), static_cast<f32>(kSmallestFloat));
   write_scalar32(wave, op->vector.scalar_dst, as_bits(result));
   return go_on(wave, op);

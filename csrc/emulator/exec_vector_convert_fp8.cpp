@@ -67,7 +67,7 @@ template <class Float8>
 u32 code_gfx12(f32 value, u32 code) {
   const u32 bits = __builtin_bit_cast(u32, value), magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return kOneNan<Float8>;
-  return magnitude == 0x7f800000u ? bits >> 24 & Float8::kSign | Float8::kOverflow : code;
+  return magnitude == 0x7f800000u ? (bits >> 24 & Float8::kSign) | Float8::kOverflow : code;
 }
 template <class Float8>
 u32 v_cvt_pk_gfx12(f32 a, f32 b, Mode mode) {

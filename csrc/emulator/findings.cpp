@@ -11,7 +11,7 @@ namespace wave::emulator {
 namespace {
 
 /// Different ones of a launch. What has more is wrong all over.
-constexpr size_t kMost = 1000;
+constexpr size_t kMostFindings = 1000;
 /// ... that one message lists.
 constexpr size_t kMostListed = 50;
 
@@ -73,7 +73,7 @@ Finding* Findings::note(const Witness& witness, const Sighting& sighting) {
     ++known->second.finding.count;
     if (workgroup >= known->second.workgroup) return nullptr;
   } else {
-    if (found_.size() == kMost) return nullptr;
+    if (found_.size() == kMostFindings) return nullptr;
     known = found_.emplace(key, Entry{}).first;
   }
   Entry& entry = known->second;

@@ -8,7 +8,7 @@ namespace wave::emulator {
 
 namespace {
 
-constexpr size_t kMostSuspicions = 16;
+constexpr size_t kMostRaceSuspicions = 16;
 
 std::string group_text(const Wave& wave, u64 number) {
   const auto& grid = wave.group->launch().dispatch.grid;
@@ -83,7 +83,7 @@ void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAcc
   if (!is_by_modifier) return findings_.add(*wave_, sighting, message);
   std::vector<Suspicion>& suspicions = state().suspicions;
   const bool is_known = std::ranges::any_of(suspicions, [&](const Suspicion& one) { return one.address == address; });
-  if (is_known || suspicions.size() >= kMostSuspicions) return;
+  if (is_known || suspicions.size() >= kMostRaceSuspicions) return;
   suspicions.push_back({address, sighting, message(), is_mate && !now.is_atomic ? state().issued.loads : 0});
 }
 

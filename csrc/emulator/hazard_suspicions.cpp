@@ -10,7 +10,7 @@ namespace wave::emulator {
 namespace {
 
 /// More of them are reported at once.
-constexpr size_t kMostSuspicions = 16;
+constexpr size_t kMostHazardSuspicions = 16;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ bool HazardChecker::report_reading(const Use& use, u64 load) {
 void HazardChecker::suspect(const Use& use, const Sighting& sighting, std::string message) {
   std::vector<Suspicion>& all = use.state.suspicions;
   if (const auto known = find_suspicion(use, sighting.earlier_pc); known != all.end()) all.erase(known);
-  if (all.size() == kMostSuspicions) {
+  if (all.size() == kMostHazardSuspicions) {
     report(use.wave, all.front(), false);
     all.erase(all.begin());
   }

@@ -12,7 +12,7 @@ namespace wave::emulator {
 namespace {
 
 /// A launch that has more is known in part.
-constexpr size_t kMost = size_t{1} << 22;
+constexpr size_t kMostAccesses = size_t{1} << 22;
 
 const char* verb_of(bool is_store) { return is_store ? "written" : "read"; }
 
@@ -26,7 +26,7 @@ LaunchAccesses::LaunchAccesses(GlobalShadow& shadow, const Dispatch& dispatch)
   std::map<u32, u32> site_of_pc;
   shadow.visit([&](u64 page, size_t dword, const PastAccesses& all) {
     for (const PastAccess& past : all) {
-      if (past.wave == 0 || size_ == kMost) continue;
+      if (past.wave == 0 || size_ == kMostAccesses) continue;
       const auto [site, is_new] = site_of_pc.try_emplace(past.pc, static_cast<u32>(sites_.size()));
       if (is_new) sites_.push_back(site_at(module, *dispatch.kernel, lanes, module.load_address(0) + past.pc, {}));
       pages_[page].push_back({static_cast<u16>(dword), past.bytes, past.is_store, past.is_atomic && !past.is_local,

@@ -13,7 +13,7 @@ namespace wave::emulator {
 namespace {
 
 /// Linux gives processes no memory below (vm.mmap_min_addr).
-constexpr u64 kNear = 64 * 1024;
+constexpr u64 kNearNull = 64 * 1024;
 /// Bytes of the record of a grid's barriers, whose first field barriers of one grid do not look at (grid_sync.h).
 constexpr u64 kGridRecord = 48;
 
@@ -57,11 +57,12 @@ bool is_of_barrier(u64 address, const Wave& wave, const LaunchState& launch) {
 
 }  // namespace
 
-bool is_near_null(u64 address) { return address < kNear || -address <= kNear; }
+bool is_near_null(u64 address) { return address < kNearNull || -address <= kNearNull; }
 
 std::string near_null_text(u64 address, std::span<const MemoryRange> given) {
   std::string all = "at a null pointer";
-  if (address != 0) all += address < kNear ? text(" plus ", address, " bytes") : text(" minus ", -address, " bytes");
+  if (address != 0)
+    all += address < kNearNull ? text(" plus ", address, " bytes") : text(" minus ", -address, " bytes");
   std::vector<std::string> names;
   for (const MemoryRange& range : given) {
     if (range.bytes.begin() == 0 && range.bytes.is_empty()) names.push_back(range.name.text());

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/round_up.h"
 #include "emulator/checks.h"
 #include "emulator/device_heap.h"
 #include "emulator/dispatch.h"
@@ -16,8 +17,6 @@ namespace {
 
 /// A stack for kernels whose frames the compiler could not add up (recursion, function pointers).
 constexpr u32 kDynamicStack = 16 * 1024;
-
-u32 rounded_up(u32 value, u32 to) { return (value + to - 1) / to * to; }
 
 template <class T>
 void put(std::span<u8> bytes, u64 offset, T value) {
@@ -52,7 +51,7 @@ u32 scratch_bytes(const KernelMetadata& metadata, const ProcessorTraits& process
                           " bytes of scratch for each work-item, and ", processor.name, " has ", processor.max_scratch,
                           ": build it with smaller arrays in private memory, or put them into LDS or a tensor"));
   }
-  return rounded_up(metadata.private_segment_fixed_size, 4) + (metadata.uses_dynamic_stack ? kDynamicStack : 0);
+  return round_up(metadata.private_segment_fixed_size, 4) + (metadata.uses_dynamic_stack ? kDynamicStack : 0);
 }
 
 /// Kernels that preload kernel arguments start with 256 bytes that load them, for firmware that does not (LLVM AMDGPU
@@ -107,7 +106,7 @@ LaunchState::LaunchState(const Dispatch& given)
       lanes(registers.lanes),
       work_items(given.block[0] * given.block[1] * given.block[2]),
       waves((work_items + lanes - 1) / lanes),
-      lds_size(rounded_up(kernel.metadata.group_segment_fixed_size + given.dynamic_lds, 4)),
+      lds_size(round_up(kernel.metadata.group_segment_fixed_size + given.dynamic_lds, 4)),
       scratch_size(scratch_bytes(kernel.metadata, module.processor())),
       entry(entry_address(module, kernel)),
       function(entry_function(module, kernel, entry, registers)),
@@ -162,7 +161,7 @@ u64 LaunchState::hidden_value(ValueKind kind) const {
 std::vector<u8> LaunchState::kernarg_bytes() const {
   const u64 size = std::max<u64>(kernel.metadata.kernarg_segment_size, dispatch.arguments.size());
   // Compilers widen loads to the segment's alignment, of 16 at least, and so read past its end.
-  std::vector<u8> bytes(rounded_up(size, 16));
+  std::vector<u8> bytes(round_up(size, 16));
   std::copy(dispatch.arguments.begin(), dispatch.arguments.end(), bytes.begin());
   if (!kernel.metadata.arguments) return bytes;
   for (const ArgumentMetadata& argument : *kernel.metadata.arguments) {

@@ -12,7 +12,7 @@ namespace wave::emulator {
 namespace {
 
 /// More loads than these are not suspected at a time.
-constexpr size_t kMostSuspicions = 1024;
+constexpr size_t kMostLdsSuspicions = 1024;
 
 /// A barrier of the workgroup, as an assembler has it.
 const char* barrier_text(isa::Generation generation) {
@@ -166,7 +166,7 @@ void LdsHistory::check(const Accesses& earlier, const LdsAccess& access, u64 add
     const bool is_of_load_and_atomic = past.is_atomic() ? !is_store : access.is_atomic() && !was_store;
     if (!is_of_load_and_atomic) return findings_.add(*wave_, found, message);
     const u8 reader = past.is_atomic() ? access.wave : past.wave;
-    if (suspicions_.size() < kMostSuspicions) suspicions_.push_back({address, wave_, reader, found, message()});
+    if (suspicions_.size() < kMostLdsSuspicions) suspicions_.push_back({address, wave_, reader, found, message()});
   };
   check_with(earlier.last);
   check_with(earlier.other);

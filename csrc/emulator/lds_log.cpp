@@ -48,7 +48,7 @@ LaneOrder order_of(const u32* begins, u32 count, u32 size) {
 }
 
 /// Lanes that are looked at together: those of a tile's row.
-constexpr u32 kGroup = 16;
+constexpr u32 kLanesAtOnce = 16;
 
 }  // namespace
 
@@ -134,10 +134,10 @@ bool LdsLog::load(const Wave& wave, const isa::Row& row, const LdsAccess& access
   const u32* const begins = begins_.data() + entry.begins;
   const size_t count = begins_.size() - entry.begins;
   u32 met = 0;
-  for (size_t i = 0; i < count; i += kGroup) {
-    const u32 some = static_cast<u32>(std::min<size_t>(kGroup, count - i));
-    const bool are_as_before =
-        i != 0 && some == kGroup && std::memcmp(begins + i, begins + i - kGroup, kGroup * kDword) == 0;
+  for (size_t i = 0; i < count; i += kLanesAtOnce) {
+    const u32 some = static_cast<u32>(std::min<size_t>(kLanesAtOnce, count - i));
+    const bool are_as_before = i != 0 && some == kLanesAtOnce &&
+                               std::memcmp(begins + i, begins + i - kLanesAtOnce, kLanesAtOnce * kDword) == 0;
     if (are_as_before) continue;
     const LaneOrder order = order_of(begins + i, some, all.size);
     const u32 spans = order == LaneOrder::Apart ? some : 1;
@@ -205,8 +205,8 @@ u32 LdsLog::change(const Entry& entry, const LaneAccesses& all, const u8* lds, u
   u32* changes = changes_.data() + entry.changes;
   u32 met = 0;
   u64 left = all.lanes;
-  for (size_t i = 0; i < count; i += kGroup) {
-    const u32 some = static_cast<u32>(std::min<size_t>(kGroup, count - i));
+  for (size_t i = 0; i < count; i += kLanesAtOnce) {
+    const u32 some = static_cast<u32>(std::min<size_t>(kLanesAtOnce, count - i));
     const u32 first = static_cast<u32>(std::countr_zero(left));
     const bool are_next = static_cast<u32>(std::countr_one(left >> first)) >= some;  // the lanes
     if (are_next && order_of(begins + i, some, all.size) == LaneOrder::SideBySide) {

@@ -32,14 +32,14 @@ constexpr bool kHandles = true;
 constexpr bool kHandles = true;
 #endif
 
-constexpr std::array kSignals{SIGSEGV, SIGBUS};
+constexpr std::array kFaultSignals{SIGSEGV, SIGBUS};
 
 /// The thread's, or nullptr. Found without an allocation, which a handler must not make.
 [[gnu::tls_model("initial-exec")]] thread_local const LostMemoryGuard* innermost = nullptr;
 
 /// Who handles the signals, and where this library's code lies.
 struct Handlers {
-  std::array<struct sigaction, kSignals.size()> before;
+  std::array<struct sigaction, kFaultSignals.size()> before;
   AddressSpan code;
 };
 Lazy<Handlers>& handlers = *new Lazy<Handlers>();
@@ -71,7 +71,7 @@ Handlers install() {
   // Nothing is blocked where a handler ends by an exception. Other handlers may want their thread's other stack.
   ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
   sigemptyset(&ours.sa_mask);
-  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &ours, &result.before[i]);
+  for (size_t i = 0; i < kFaultSignals.size(); ++i) sigaction(kFaultSignals[i], &ours, &result.before[i]);
   return result;
 }
 

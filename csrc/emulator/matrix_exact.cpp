@@ -7,6 +7,7 @@
 
 #include "base/environment.h"
 #include "base/fork_safe.h"
+#include "emulator/small_float.h"
 
 namespace wave::emulator {
 
@@ -19,9 +20,7 @@ struct Factor {
   i32 exponent;
 };
 
-constexpr int kF32MinExponent = -126;
-
-Factor split(f32 value, int min_exponent) {
+Factor factor_of(f32 value, int min_exponent) {
   if (value == 0 || !std::isfinite(value)) return {value, 0, kNoExponent};
   const int exponent = std::max(std::ilogb(value), min_exponent);
   return {value, static_cast<i32>(std::ldexp(value, 23 - exponent)), exponent};
@@ -73,20 +72,20 @@ std::optional<f32> overflow(const Factor* a, const Factor* b, int count, f32 c) 
   return std::nullopt;
 }
 
-const Variable& variable = at_load("WAVE_RUNTIME_MFMA");
+const Variable& kSums = at_load("WAVE_RUNTIME_MFMA");
 Lazy<bool>& is_exact = *new Lazy<bool>();
 
 }  // namespace
 
 bool sums_matrices_exactly() {
-  return is_exact.get([] { return variable.choice({"fast", "exact"}, 0) == 1; });
+  return is_exact.get([] { return kSums.choice({"fast", "exact"}, 0) == 1; });
 }
 
 f32 add_exactly(const ExactSums& sums, const f32* a, const f32* b, int count, f32 c) {
   Factor factors_a[kMaxExactGroup], factors_b[kMaxExactGroup];
   for (int k = 0; k < count; ++k) {
-    factors_a[k] = split(a[k], sums.min_exponent_a);
-    factors_b[k] = split(b[k], sums.min_exponent_b);
+    factors_a[k] = factor_of(a[k], sums.min_exponent_a);
+    factors_b[k] = factor_of(b[k], sums.min_exponent_b);
   }
   if (const std::optional<f32> special = overflow(factors_a, factors_b, count, c)) return *special;
   const Sum sum =

@@ -14,7 +14,7 @@ namespace wave::emulator {
 namespace {
 
 /// Bytes from a region within which an address was meant for it, as far as messages are concerned.
-constexpr u64 kNear = u64{1} << 20;
+constexpr u64 kNearRegion = u64{1} << 20;
 
 void check_addressable(const std::vector<Region>& regions) {
   for (const Region& region : regions) {
@@ -245,7 +245,7 @@ void Memory::refuse(AddressSpan span, bool write, int lane) const {
   if (is_near_null(address))
     fault_at(access + near_null_text(address, {named_.data(), arguments_}), lane, address, "unmapped");
   const Region* region = nearest(address);
-  if (find_region_ && (arguments_ == 0 || distance(*region, address) > kNear)) {
+  if (find_region_ && (arguments_ == 0 || distance(*region, address) > kNearRegion)) {
     fault_at(access + "at an address that the process has not mapped", lane, address, "unmapped");
   }
   if (region == nullptr) fault_at(access + "in a launch that was given no memory", lane, address, "unmapped");

@@ -15,7 +15,7 @@ namespace {
 
 /// Address space that a code object may span: text and data of real files lie within some hundred megabytes.
 constexpr u64 kMaxSpan = u64{4} << 30;
-constexpr u64 kPage = 4096;
+constexpr u64 kSegmentPage = 4096;
 /// Code is translated in pieces of at most so many bytes, so that one kernel of a large library does not cost the
 /// whole.
 constexpr u64 kMaxFunction = u64{256} << 10;
@@ -44,7 +44,7 @@ Module::~Module() {
 void Module::load_segments() {
   const std::vector<Segment>& segments = code_->segments();  // sorted
   if (segments.empty()) throw ValueError("the code object has no segments to load");
-  const u64 begin = segments.front().address / kPage * kPage;
+  const u64 begin = segments.front().address / kSegmentPage * kSegmentPage;
   size_ = segments.back().address + segments.back().memory_size - begin;
   if (size_ > kMaxSpan) throw ValueError(text("the code object's segments span ", size_, " bytes"));
   memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -12,8 +12,8 @@ namespace wave::emulator {
 namespace {
 
 constexpr u32 kInfinity = 0x7f800000, kQuiet = 0x00400000;
-constexpr int kNoExponent = -1024;  // of a zero
-constexpr int kF32Fraction = 23, kF32MinExponent = -126;
+constexpr int kZeroExponent = -1024;  // of a zero
+constexpr int kF32Fraction = 23;
 
 u32 bits_of(f32 value) { return __builtin_bit_cast(u32, value); }
 
@@ -23,7 +23,7 @@ struct Term {
   int exponent;
   bool is_negative;
 
-  int top() const { return magnitude == 0 ? kNoExponent : exponent + std::bit_width(magnitude) - 1; }
+  int top() const { return magnitude == 0 ? kZeroExponent : exponent + std::bit_width(magnitude) - 1; }
   /// In units of 2^grid, cut off.
   u64 units(int grid) const {
     const int shift = exponent - grid;
@@ -37,7 +37,7 @@ struct Term {
 };
 
 /// A number of type f32; its denormals where they count.
-Term split(f32 value, bool keeps_denormals) {
+Term term_of(f32 value, bool keeps_denormals) {
   const u32 bits = bits_of(value), fraction = bits & 0x7fffff;
   const int exponent = static_cast<int>(bits >> kF32Fraction & 0xff);
   const u32 magnitude = exponent != 0 ? fraction | 0x800000 : keeps_denormals ? fraction : 0;
@@ -51,11 +51,11 @@ struct Product : Term {
 
 Product multiply(const RdnaSum& sum, f32 a, f32 b) {
   const bool keeps_denormals = sum.is_rdna4 || sum.min_exponent_a != kF32MinExponent;
-  const Term x = split(a, keeps_denormals), y = split(b, keeps_denormals);
+  const Term x = term_of(a, keeps_denormals), y = term_of(b, keeps_denormals);
   const int exponent_a = std::max(x.exponent + kF32Fraction, sum.min_exponent_a);
   const int exponent_b = std::max(y.exponent + kF32Fraction, sum.min_exponent_b);
   const u64 magnitude = x.magnitude * y.magnitude;
-  const int grid = magnitude == 0 ? kNoExponent : exponent_a + exponent_b - 24;
+  const int grid = magnitude == 0 ? kZeroExponent : exponent_a + exponent_b - 24;
   return {{magnitude, x.exponent + y.exponent, x.is_negative != y.is_negative}, grid};
 }
 
@@ -121,7 +121,7 @@ i64 round_down(const Term& term, int grid) {
 i64 add_rdna4(const Product* products, int count, int group, const Term& c, int grid, int least) {
   i64 total = c.units(grid) == 0 && grid > least ? 0 : round_down(c, grid);
   for (const Product* first = products; first != products + count; first += group) {
-    int own = kNoExponent;
+    int own = kZeroExponent;
     for (int i = 0; i < group; ++i) own = std::max(own, first[i].grid);
     i64 sum = 0;
     for (int i = 0; i < group; ++i) sum += round_down(first[i], own);
@@ -143,20 +143,20 @@ i64 add_rdna3(const Product* products, int count, const Term& c, int grid) {
 
 f32 add_like_rdna(const RdnaSum& sum, const f32* a, const f32* b, int count, f32 c, bool saturates) {
   Product products[kMaxRdnaProducts];
-  int of_products = kNoExponent, top = kNoExponent;
+  int of_products = kZeroExponent, top = kZeroExponent;
   for (int i = 0; i < count; ++i) {
     products[i] = multiply(sum, a[i], b[i]);
     of_products = std::max(of_products, products[i].grid);
     top = std::max(top, products[i].top());
   }
   if (const auto bits = special(sum, a, b, products, count, c)) return __builtin_bit_cast(f32, *bits);
-  const Term addend = split(c, sum.is_rdna4);
+  const Term addend = term_of(c, sum.is_rdna4);
   const int least = sum.type == SumType::F16 ? -14 : kF32MinExponent;
   if (sum.is_rdna4) {
     const int grid = std::max(of_products, std::max(addend.top(), least) - 26);
     return result(sum, add_rdna4(products, count, sum.is_float8 ? count : 2, addend, grid, least), grid, saturates);
   }
-  if (top == kNoExponent && addend.magnitude == 0) return 0;
+  if (top == kZeroExponent && addend.magnitude == 0) return 0;
   const int top_of_c = sum.type == SumType::F16 ? std::max(addend.top(), least) : addend.top();
   const int grid = std::max(of_products, std::max(top, top_of_c) - 26);
   return result(sum, add_rdna3(products, count, addend, grid), grid, saturates);

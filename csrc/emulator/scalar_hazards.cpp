@@ -79,7 +79,8 @@ ScalarSet registers_of(const ScalarSet& all) {
 
 ScalarHazards::Role ScalarHazards::role_of(const isa::Instruction& instruction, const Touched& touched) {
   const isa::Row& row = *instruction.row;
-  Role role{.what = what_of(row)};
+  Role role;
+  role.what = what_of(row);
   if (role.what == What::Wait) role.waits = waits_of(instruction[isa::Field::SIMM16]);
   if (role.what != What::Vector && role.what != What::Scalar) return role;
   const bool reads_late = (row.traits & isa::kReadsVccLate) != 0;

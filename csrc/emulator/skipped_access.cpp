@@ -13,8 +13,6 @@ using isa::Kind;
 using isa::Place;
 using Direction = isa::MemoryAccess::Direction;
 
-u64 lane_bit(int lane) { return u64{1} << lane; }
-
 /// Puts poison into what the instruction loads, or gets back from memory, in these lanes.
 void poison(Wave& wave, const isa::Instruction& instruction, u64 lanes) {
   const isa::Row& row = *instruction.row;

@@ -17,6 +17,8 @@ template <class T>
       T, static_cast<Bits>((__builtin_bit_cast(Bits, a) & mask) | (__builtin_bit_cast(Bits, b) & ~mask)));
 }
 
+inline constexpr int kF32MinExponent = -126;  ///< of a normal number
+
 /// Of an exponent of normal numbers.
 template <class Integer>
 [[gnu::always_inline]] inline f64 power_of_two(Integer exponent) {

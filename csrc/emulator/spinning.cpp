@@ -13,7 +13,7 @@ namespace wave::emulator {
 
 namespace {
 
-using What = Waiting::What;
+using WaitsFor = Waiting::What;
 
 /// With so many dwords more. That two which differ have equal hashes is as good as impossible.
 u64 mixed(u64 hash, const void* dwords, size_t count) {
@@ -44,15 +44,15 @@ u64 vector_hash(const Wave& wave) {
 std::string message_of(const Waiting& wait) {
   const u32 wave = wait.wave;
   switch (wait.what) {
-    case What::Memory:
+    case WaitsFor::Memory:
       return text("wave ", wave, " waits for ever for ", wait.bytes.size(),
                   " bytes of memory, which no wave changes any more");
-    case What::Lds:
+    case WaitsFor::Lds:
       return text("wave ", wave, " waits for ever for ", wait.bytes.size(), " bytes of LDS at ", wait.bytes.begin(),
                   ", which no wave changes any more");
-    case What::Grid:
+    case WaitsFor::Grid:
       return text("wave ", wave, " waits for ever at a barrier of the grid, to which others do not come");
-    case What::Nothing:
+    case WaitsFor::Nothing:
       break;
   }
   return text("wave ", wave, " goes round for ever in a loop that nothing ends");
@@ -87,10 +87,10 @@ KernelFault SpinWatch::report(const LaunchState& launch, Findings& findings, u64
   for (const auto& [number, group] : groups_) {
     for (const Waiting& wait : group.waits) {
       Sighting sighting{.tool = kBarriersTool,
-                        .kind = wait.what == What::Nothing ? "endless-loop" : "deadlock",
+                        .kind = wait.what == WaitsFor::Nothing ? "endless-loop" : "deadlock",
                         .pc = wait.pc,
                         .lane = wait.lane};
-      if (wait.what == What::Memory) sighting.address = wait.bytes.begin();
+      if (wait.what == WaitsFor::Memory) sighting.address = wait.bytes.begin();
       findings.add(Witness{launch, number, {group.id, wait.wave}}, sighting, [&] { return message_of(wait); });
     }
   }
@@ -109,7 +109,7 @@ KernelFault SpinWatch::report(const LaunchState& launch, Findings& findings, u64
   fault.lane = wait.lane;
   fault.pc = static_cast<i64>(wait.pc - launch.module.load_address(launch.kernel.entry_address));
   fault.instruction = launch.module.disassemble(wait.pc, launch.lanes);
-  if (wait.what == What::Memory) fault.address = wait.bytes.begin();
+  if (wait.what == WaitsFor::Memory) fault.address = wait.bytes.begin();
   fault.is_access = false;
   return fault;
 }
@@ -130,14 +130,14 @@ void SpinProbe::before(const Wave& wave, const Op* op) {
   if (pc == state.pc && !state.is_periodic)
     state.is_periodic = scalar_hash(wave) == state.scalars && vector_hash(wave) == state.vectors;
   // Of a loop that accesses nothing its last instruction is named, wherever the look at it begins.
-  if (state.wait.what == What::Nothing) state.wait.pc = std::max(state.wait.pc, pc);
+  if (state.wait.what == WaitsFor::Nothing) state.wait.pc = std::max(state.wait.pc, pc);
   if (state.count < state.next || state.is_periodic) return;
   state.pc = pc;
   state.scalars = scalar_hash(wave);
   state.vectors = vector_hash(wave);
   state.next = 2 * state.count;
   state.rank = -1;
-  state.wait = {What::Nothing, pc, wave.index};
+  state.wait = {WaitsFor::Nothing, pc, wave.index};
 }
 
 /// Only now others can see what has changed.
@@ -149,7 +149,7 @@ void SpinProbe::after(const Wave& wave, const Op*) {
   }
   modified_.clear();
   has_changed_ |= wave.grid_barrier != grid_barrier_;
-  if (wave.grid_barrier != 0) states_[wave.index].wait.what = What::Grid;
+  if (wave.grid_barrier != 0) states_[wave.index].wait.what = WaitsFor::Grid;
   if (!has_changed_) return;
   has_changed_ = false;
   watch_.change();
@@ -171,7 +171,7 @@ int SpinProbe::rank_of(const Wave& wave) {
 }
 
 /// Of an instruction the first lane counts, and of several instructions the last, unless one of the others is likelier.
-void SpinProbe::poll(What what, AddressSpan span, int lane) {
+void SpinProbe::poll(WaitsFor what, AddressSpan span, int lane) {
   State& state = states_[wave_->index];
   const u64 pc = wave_->address(op_);
   const int rank = rank_of(*wave_);
@@ -191,7 +191,7 @@ void SpinProbe::modify(const u8* bytes, const void* data, u64 size) {
 }
 
 void SpinProbe::store_lds(AddressSpan span, const void* data, int lane) {
-  if (data == nullptr) poll(What::Lds, span, lane);
+  if (data == nullptr) poll(WaitsFor::Lds, span, lane);
   modify(wave_->group->lds() + span.begin(), data, span.size());
 }
 
@@ -199,7 +199,7 @@ void SpinProbe::store_lds(AddressSpan span, const void* data, int lane) {
 void SpinProbe::store_memory(AddressSpan span, const void* data, int lane) {
   const u8* const bytes = reinterpret_cast<const u8*>(span.begin());
   if (data != nullptr) return modify(bytes, data, span.size());
-  poll(What::Memory, span, lane);
+  poll(WaitsFor::Memory, span, lane);
   const Memory& memory = wave_->group->launch().memory();
   for (u64 i = 0; i < span.size(); ++i) {
     if (memory.has(span.begin() + i)) modify(bytes + i, nullptr, 1);

@@ -20,8 +20,6 @@ using isa::OperandKind;
 using isa::Place;
 using Direction = isa::MemoryAccess::Direction;
 
-constexpr u64 lane_bit(int lane) { return u64{1} << lane; }
-
 bool is_data(Field field) {
   return field == Field::DATA || field == Field::DATA0 || field == Field::DATA1 || field == Field::VDATA ||
          field == Field::SDATA;

@@ -10,10 +10,8 @@ namespace wave::emulator {
 
 namespace {
 
-constexpr u64 lane_bit(int lane) { return u64{1} << lane; }
-
 /// The turns of UninitializedChecker::try_with that turn no undefined bits and all.
-constexpr int kAsIs = 0, kAll = 1;
+constexpr int kTurnNothing = 0, kTurnAll = 1;
 
 }  // namespace
 
@@ -127,7 +125,7 @@ bool UninitializedChecker::only_defines() const {
 }
 
 /// How far lanes may reach for what lies between them to be asked for as well.
-constexpr u64 kNear = 4096;
+constexpr u64 kSmallHull = 4096;
 
 void UninitializedChecker::load_lds_lanes(const LaneAccesses& all) {
   if (now_ == nullptr || lds_.are_defined(all.begins.data(), all.lanes, all.size)) return;
@@ -151,7 +149,7 @@ void UninitializedChecker::store_lds_lanes(const LaneAccesses& all) {
 void UninitializedChecker::load_memory_lanes(const LaneAccesses& all) {
   if (now_ == nullptr || !global_.has_some()) return;
   const AddressSpan hull = all.hull();
-  if (hull.size() <= kNear && global_.is_defined(hull)) return;
+  if (hull.size() <= kSmallHull && global_.is_defined(hull)) return;
   Observer::load_memory_lanes(all);
 }
 
@@ -187,17 +185,19 @@ void UninitializedChecker::load_again(const Op* op, const std::map<u8*, u8>& tur
   const auto turn_memory = [&] {
     for (const auto& [byte, bits] : turned) *byte ^= bits;
   };
-  trials_[kAsIs].has_failed = false;
-  trials_[kAsIs].rows.clear();
-  for (const u32 row : now_->writes) trials_[kAsIs].rows.push_back(wave.v[row]);
-  std::copy_n(wave.s, trials_[kAsIs].scalars.size(), trials_[kAsIs].scalars.begin());
-  for (const int turn : {kAsIs, kAll}) {
-    if (turn == kAsIs && loaded_.empty()) continue;  // nobody else writes LDS and scratch meanwhile
-    const auto recalled = [&](AddressSpan span, void* to, int lane) { return recall(span, to, lane, turn == kAll); };
+  trials_[kTurnNothing].has_failed = false;
+  trials_[kTurnNothing].rows.clear();
+  for (const u32 row : now_->writes) trials_[kTurnNothing].rows.push_back(wave.v[row]);
+  std::copy_n(wave.s, trials_[kTurnNothing].scalars.size(), trials_[kTurnNothing].scalars.begin());
+  for (const int turn : {kTurnNothing, kTurnAll}) {
+    if (turn == kTurnNothing && loaded_.empty()) continue;  // nobody else writes LDS and scratch meanwhile
+    const auto recalled = [&](AddressSpan span, void* to, int lane) {
+      return recall(span, to, lane, turn == kTurnAll);
+    };
     restore_rows(wave);
-    if (turn == kAll) turn_memory();
+    if (turn == kTurnAll) turn_memory();
     wave.group->unwatched(recalled, [&] { try_with(op, turn, trials_[turn]); });
-    if (turn == kAll) turn_memory();
+    if (turn == kTurnAll) turn_memory();
   }
   for (size_t i = 0; i < actual.size(); ++i) wave.v[now_->rows[i]] = actual[i];
 }
@@ -243,7 +243,7 @@ void UninitializedChecker::load(const Op* op) {
   if ((any == 0 && kept == 0) || (now_->writes.empty() && now_->scalar_writes.none())) return define_results(wave);
   concerned |= kept;
   load_again(op, turned);
-  const Trial &as_is = trials_[kAsIs], &trial = trials_[kAll];
+  const Trial &as_is = trials_[kTurnNothing], &trial = trials_[kTurnAll];
   if (as_is.has_failed || trial.has_failed) return define_results(wave);
   for (size_t i = 0; i < now_->writes.size(); ++i) {
     for (u64 left = wave.exec(); left != 0; left &= left - 1) {
@@ -262,7 +262,7 @@ void UninitializedChecker::load(const Op* op) {
 void UninitializedChecker::take_loaded_scalars(Source source) {
   for (u32 number = 0; number < 128; ++number) {
     if (!now_->scalar_writes[number]) continue;
-    state_->set_scalar(number, trials_[kAsIs].scalars[number] ^ trials_[kAll].scalars[number], source);
+    state_->set_scalar(number, trials_[kTurnNothing].scalars[number] ^ trials_[kTurnAll].scalars[number], source);
   }
 }
 

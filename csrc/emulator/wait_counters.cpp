@@ -18,7 +18,7 @@ using isa::kScalarCount;
 using isa::kStoreCount;
 
 static_assert(kStoreCount == kLoadCount << 1 && kLdsCount == kLoadCount << 2 && kScalarCount == kLoadCount << 3);
-constexpr Counters kAll = kLoadCount | kStoreCount | kLdsCount | kScalarCount;
+constexpr Counters kCounted = kLoadCount | kStoreCount | kLdsCount | kScalarCount;
 
 /// What S_WAITCNT lets be outstanding, of vector memory and of LDS and scalar memory.
 struct PackedCounts {
@@ -44,7 +44,7 @@ std::string single_wait_text(Counters counters, u64 outstanding) {
 
 Counters counters_of(const isa::Instruction& instruction) {
   if (isa::is_wait(instruction.row->kind)) return 0;
-  const Counters counters = instruction.row->traits & kAll;
+  const Counters counters = instruction.row->traits & kCounted;
   constexpr Counters kEither = kLoadCount | kStoreCount;
   if ((counters & kEither) != kEither) return counters;
   return counters & ~(isa::returns_value(instruction) ? kStoreCount : kLoadCount);

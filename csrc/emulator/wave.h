@@ -24,6 +24,9 @@ constexpr u64 sign_extend(u32 value) { return static_cast<u64>(static_cast<i64>(
 inline constexpr int kLanes = 64;  ///< lanes that every register row has; waves of 32 leave the upper half disabled
 inline constexpr int kHalfLanes = kLanes / 2;
 
+/// In a mask of lanes.
+constexpr u64 lane_bit(int lane) { return u64{1} << lane; }
+
 /// One vector register: a dword for each lane.
 struct alignas(64) LaneRow {
   u32 lane[kLanes];

@@ -40,7 +40,7 @@ RowCopy rectangle_from(void* to, size_t pitch, ConstArray from, size_t x, size_t
 }
 
 /// A part of an array's first row, of which the driver's functions copy bytes.
-Rows part_of(Array array, size_t offset, size_t size) {
+Rows array_part(Array array, size_t offset, size_t size) {
   require(array != nullptr);
   return find_array(array)->part_of_row(offset, size);
 }
@@ -158,25 +158,26 @@ Error hipMemcpyFromArray(void* to, ConstArray from, size_t x, size_t y, size_t s
 }
 
 Error hipMemcpyAtoH(void* to, Array from, size_t offset, size_t size) {
-  return call(__func__, [&] { copy_now({{to}, part_of(from, offset, size), {size}}); });
+  return call(__func__, [&] { copy_now({{to}, array_part(from, offset, size), {size}}); });
 }
 Error hipMemcpyAtoHAsync(void* to, Array from, size_t offset, size_t size, Stream stream) {
-  return call(__func__, [&] { copy_later({{to}, part_of(from, offset, size), {size}}, stream); });
+  return call(__func__, [&] { copy_later({{to}, array_part(from, offset, size), {size}}, stream); });
 }
 Error hipMemcpyHtoA(Array to, size_t offset, const void* from, size_t size) {
-  return call(__func__, [&] { copy_now({part_of(to, offset, size), {const_cast<void*>(from)}, {size}}); });
+  return call(__func__, [&] { copy_now({array_part(to, offset, size), {const_cast<void*>(from)}, {size}}); });
 }
 Error hipMemcpyHtoAAsync(Array to, size_t offset, const void* from, size_t size, Stream stream) {
-  return call(__func__, [&] { copy_later({part_of(to, offset, size), {const_cast<void*>(from)}, {size}}, stream); });
+  return call(__func__, [&] { copy_later({array_part(to, offset, size), {const_cast<void*>(from)}, {size}}, stream); });
 }
 Error hipMemcpyAtoD(DevicePointer to, Array from, size_t offset, size_t size) {
-  return call(__func__, [&] { copy_now({{to}, part_of(from, offset, size), {size}}); });
+  return call(__func__, [&] { copy_now({{to}, array_part(from, offset, size), {size}}); });
 }
 Error hipMemcpyDtoA(Array to, size_t offset, DevicePointer from, size_t size) {
-  return call(__func__, [&] { copy_now({part_of(to, offset, size), {from}, {size}}); });
+  return call(__func__, [&] { copy_now({array_part(to, offset, size), {from}, {size}}); });
 }
 Error hipMemcpyAtoA(Array to, size_t to_offset, Array from, size_t from_offset, size_t size) {
-  return call(__func__, [&] { copy_now({part_of(to, to_offset, size), part_of(from, from_offset, size), {size}}); });
+  return call(__func__,
+              [&] { copy_now({array_part(to, to_offset, size), array_part(from, from_offset, size), {size}}); });
 }
 
 }  // namespace wave::hip

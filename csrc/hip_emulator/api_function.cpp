@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kMostItems = 1024;  // of a workgroup
 
-std::shared_ptr<KernelFunction> find(Function function) { return runtime().functions.find(function); }
-std::shared_ptr<KernelFunction> find(const void* host) { return host_program().kernel(host, current_device()); }
+using hip_emulator::find_kernel;
+std::shared_ptr<KernelFunction> find_kernel(const void* host) { return host_program().kernel(host, current_device()); }
 
 FunctionAttributes attributes_of(const KernelInfo& kernel) {
   const KernelMetadata& metadata = kernel.metadata;
@@ -69,7 +69,7 @@ int active_workgroups(const KernelFunction& function, int items, size_t shared_m
 Error max_active(const char* name, int* blocks, auto function, int block_size, size_t shared_memory) {
   return call(name, [&] {
     require(blocks != nullptr && block_size > 0);
-    const auto found = find(function);
+    const auto found = find_kernel(function);
     const bool fits = block_size <= kMostItems && shared_memory <= emulator::device_processor().limits.lds_bytes;
     *blocks = fits ? active_workgroups(*found, block_size, shared_memory) : 0;
   });
@@ -81,7 +81,7 @@ Error potential_block(const char* name, int* grid, int* block, auto function, si
   return call(name, [&] {
     require(grid != nullptr && block != nullptr);
     require(shared_memory <= emulator::device_processor().limits.lds_bytes);
-    const auto found = find(function);
+    const auto found = find_kernel(function);
     const auto& processor = emulator::device_processor();
     const int wave = static_cast<int>(processor.lanes);
     const int compiled_for = static_cast<int>(found->kernel->metadata.max_flat_workgroup_size);
@@ -109,20 +109,20 @@ Error check_flags(const char* name, unsigned flags) {
 Error hipFuncGetAttribute(int* value, FunctionAttribute attribute, Function function) {
   return call(__func__, [&] {
     require(value != nullptr);
-    *value = attribute_of(*find(function)->kernel, attribute);
+    *value = attribute_of(*find_kernel(function)->kernel, attribute);
   });
 }
 
 Error hipFuncGetAttributes(FunctionAttributes* attributes, const void* host) {
   return call(__func__, [&] {
     require(attributes != nullptr);
-    *attributes = attributes_of(*find(host)->kernel);
+    *attributes = attributes_of(*find_kernel(host)->kernel);
   });
 }
 
 Error hipFuncSetAttribute(const void* host, FunctionSetting setting, int value) {
   return call(__func__, [&] {
-    const FunctionAttributes attributes = attributes_of(*find(host)->kernel);
+    const FunctionAttributes attributes = attributes_of(*find_kernel(host)->kernel);
     require(setting == kMaxDynamicSharedMemory || setting == kSharedMemoryCarveout);
     const bool is_size = setting == kMaxDynamicSharedMemory;
     require(value >= (is_size ? 0 : -1) && value <= (is_size ? attributes.max_dynamic_shared_bytes : 100));
@@ -131,10 +131,10 @@ Error hipFuncSetAttribute(const void* host, FunctionSetting setting, int value) 
 
 /// The device has no caches to be configured: what is asked for is taken, as AMD's runtime takes it.
 Error hipFuncSetCacheConfig(const void* host, CacheConfig) {
-  return call(__func__, [&] { find(host); });
+  return call(__func__, [&] { find_kernel(host); });
 }
 Error hipFuncSetSharedMemConfig(const void* host, SharedMemoryConfig) {
-  return call(__func__, [&] { find(host); });
+  return call(__func__, [&] { find_kernel(host); });
 }
 
 Error hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int block_size,
@@ -174,7 +174,7 @@ const char* hipApiName(uint32_t) { return "unknown"; }
 
 const char* hipKernelNameRef(Function function) {
   const char* name = nullptr;
-  call(__func__, [&] { name = runtime().functions.find(function)->kernel->metadata.name.c_str(); });
+  call(__func__, [&] { name = find_kernel(function)->kernel->metadata.name.c_str(); });
   return name;
 }
 

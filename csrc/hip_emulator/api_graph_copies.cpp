@@ -8,7 +8,7 @@ namespace wave::hip {
 
 namespace {
 
-StreamOperation copy_operation(const Copy3d* given) {
+StreamOperation node_copy(const Copy3d* given) {
   const RowCopy copy = rows_of(given);
   check_rows(copy.to, copy.counts);
   check_rows(copy.from, copy.counts);
@@ -17,9 +17,9 @@ StreamOperation copy_operation(const Copy3d* given) {
 
 /// `symbol` is the side that is a symbol, which is the device's memory; other memory that HIP did not allocate is the
 /// host's.
-StreamOperation copy_operation(void* to, const void* from, size_t size, MemcpyKind kind, const void* symbol = nullptr) {
+StreamOperation node_copy(void* to, const void* from, size_t size, MemcpyKind kind, const void* symbol = nullptr) {
   require(to != nullptr && from != nullptr && size != 0);
-  hip_emulator::check_kind(kind);
+  check_kind(kind);
   const RowCopy copy{{to}, {const_cast<void*>(from)}, {size}};
   const bool to_host = !check_rows(copy.to, copy.counts) && to != symbol;
   const bool from_host = !check_rows(copy.from, copy.counts) && from != symbol;
@@ -28,7 +28,7 @@ StreamOperation copy_operation(void* to, const void* from, size_t size, MemcpyKi
   return copy_operation(copy, kind);
 }
 
-StreamOperation fill_operation(const FillParameters* given) {
+StreamOperation node_fill(const FillParameters* given) {
   require(given != nullptr && given->to != nullptr && given->width != 0 && given->height != 0);
   const unsigned size = given->element_size;
   require(size == 1 || size == 2 || size == 4);
@@ -42,7 +42,7 @@ StreamOperation fill_operation(const FillParameters* given) {
 /// Of a node that is there: AMD's runtime takes no copy of memory to itself then.
 StreamOperation changed_copy(void* to, const void* from, size_t size, MemcpyKind kind) {
   require(to != from);
-  return copy_operation(to, from, size, kind);
+  return node_copy(to, from, size, kind);
 }
 
 /// The other side of a copy from or to a symbol: what the host's program calls a symbol is no memory.
@@ -52,43 +52,37 @@ Pointer no_symbol(Pointer pointer) {
   return pointer;
 }
 
-/// As of copies that are no nodes: one side is the symbol, on the device.
-void check_kind(MemcpyKind kind, MemcpyKind other) {
-  const bool known = kind == other || kind == kDeviceToDevice || kind == kCopyDefault;
-  require(known, hipErrorInvalidMemcpyDirection);
-}
-
 StreamOperation copy_to_symbol(const void* symbol, const void* from, size_t size, size_t offset, MemcpyKind kind) {
-  check_kind(kind, kHostToDevice);
+  check_symbol_kind(kind, kHostToDevice);
   void* const part = part_of(symbol, size, offset);
-  return copy_operation(part, from, size, kind, part);
+  return node_copy(part, from, size, kind, part);
 }
 
 StreamOperation copy_from_symbol(void* to, const void* symbol, size_t size, size_t offset, MemcpyKind kind) {
-  check_kind(kind, kDeviceToHost);
+  check_symbol_kind(kind, kDeviceToHost);
   const void* const part = part_of(symbol, size, offset);
-  return copy_operation(to, part, size, kind, part);
+  return node_copy(to, part, size, kind, part);
 }
 
 }  // namespace
 
 Error hipGraphAddMemcpyNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
                             const Copy3d* copy) {
-  return add(__func__, node, graph, dependencies, count, [&] { return copy_operation(copy); });
+  return add(__func__, node, graph, dependencies, count, [&] { return node_copy(copy); });
 }
 Error hipGraphMemcpyNodeGetParams(GraphNode node, Copy3d* copy) {
   return get(__func__, node, copy, [](const NodeRecord& found) { return *work_of<CopyWork>(found).copy; });
 }
 Error hipGraphMemcpyNodeSetParams(GraphNode node, const Copy3d* copy) {
-  return set(__func__, node, [&] { return copy_operation(copy); });
+  return set(__func__, node, [&] { return node_copy(copy); });
 }
 Error hipGraphExecMemcpyNodeSetParams(GraphExec exec, GraphNode node, Copy3d* copy) {
-  return set(__func__, exec, node, [&] { return copy_operation(copy); });
+  return set(__func__, exec, node, [&] { return node_copy(copy); });
 }
 
 Error hipGraphAddMemcpyNode1D(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count, void* to,
                               const void* from, size_t size, MemcpyKind kind) {
-  return add(__func__, node, graph, dependencies, count, [&] { return copy_operation(to, from, size, kind); });
+  return add(__func__, node, graph, dependencies, count, [&] { return node_copy(to, from, size, kind); });
 }
 Error hipGraphMemcpyNodeSetParams1D(GraphNode node, void* to, const void* from, size_t size, MemcpyKind kind) {
   return set(__func__, node, [&] { return changed_copy(to, from, size, kind); });
@@ -128,16 +122,16 @@ Error hipGraphExecMemcpyNodeSetParamsFromSymbol(GraphExec exec, GraphNode node, 
 
 Error hipGraphAddMemsetNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,
                             const FillParameters* fill) {
-  return add(__func__, node, graph, dependencies, count, [&] { return fill_operation(fill); });
+  return add(__func__, node, graph, dependencies, count, [&] { return node_fill(fill); });
 }
 Error hipGraphMemsetNodeGetParams(GraphNode node, FillParameters* fill) {
   return get(__func__, node, fill, [](const NodeRecord& found) { return *work_of<FillWork>(found).fill; });
 }
 Error hipGraphMemsetNodeSetParams(GraphNode node, const FillParameters* fill) {
-  return set(__func__, node, [&] { return fill_operation(fill); });
+  return set(__func__, node, [&] { return node_fill(fill); });
 }
 Error hipGraphExecMemsetNodeSetParams(GraphExec exec, GraphNode node, const FillParameters* fill) {
-  return set(__func__, exec, node, [&] { return fill_operation(fill); });
+  return set(__func__, exec, node, [&] { return node_fill(fill); });
 }
 
 }  // namespace wave::hip

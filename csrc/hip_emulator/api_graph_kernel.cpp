@@ -9,7 +9,9 @@ namespace wave::hip {
 namespace {
 
 /// What an attribute's value takes of the union, which is larger in newer releases.
-size_t size_of(KernelAttributeId id) { return id == kAttributeAccessWindow ? sizeof(AccessWindow) : sizeof(int32_t); }
+size_t attribute_size(KernelAttributeId id) {
+  return id == kAttributeAccessWindow ? sizeof(AccessWindow) : sizeof(int32_t);
+}
 
 /// As AMD's runtime checks it (ROCm/clr, GraphKernelNode::SetAttrParams). The device sets no memory apart.
 void check_window(const AccessWindow& window) {
@@ -30,7 +32,7 @@ void set_attribute(NodeRecord& node, KernelAttributeId id, const KernelAttribute
   if (id == kAttributePriority) require(value.priority >= -kMostPriority && value.priority <= kMostPriority);
   if (id == kAttributeCooperative) node.operation = launch_operation(launch, value.cooperative != 0);
   node.attribute.id = id;
-  std::memcpy(&node.attribute.value, &value, size_of(id));
+  std::memcpy(&node.attribute.value, &value, attribute_size(id));
 }
 
 void check_id(KernelAttributeId id) {
@@ -58,7 +60,7 @@ Error hipGraphKernelNodeGetAttribute(GraphNode node, KernelAttributeId id, Kerne
     std::lock_guard lock(runtime().order);
     kernel_of(*found);
     require(found->attribute.id == 0 || found->attribute.id == id);
-    std::memcpy(value, &found->attribute.value, size_of(id));
+    std::memcpy(value, &found->attribute.value, attribute_size(id));
   });
 }
 

@@ -15,9 +15,9 @@ namespace {
 
 // --- what nodes run ---
 
-std::shared_ptr<KernelFunction> find_kernel(void* function, const void** host) {
+std::shared_ptr<KernelFunction> find_either_kernel(void* function, const void** host) {
   try {
-    return runtime().functions.find(static_cast<Function>(function));
+    return find_kernel(static_cast<Function>(function));
   } catch (const Failure&) {  // then it is a host function
     *host = function;
     return host_program().kernel(function, current_device());
@@ -29,7 +29,7 @@ StreamOperation kernel_operation(const KernelParameters* given) {
   const auto& [block, extra, function, grid, parameters, shared_memory] = *given;
   LaunchRequest request{
       nullptr, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_memory, nullptr, parameters, extra};
-  request.function = find_kernel(function, &request.host);
+  request.function = find_either_kernel(function, &request.host);
   return launch_operation(request, current_device());
 }
 

@@ -24,7 +24,7 @@ std::shared_ptr<LinkedProgram> find(LinkState state) {
 }
 
 /// What the linker takes; else it is CUDA's.
-void check_kind(JitInput kind) {
+void check_input(JitInput kind) {
   rtc_check(kind >= kBitcode && kind <= kSpirv);
   const bool known = kind == kBitcode || kind == kBundledBitcode;
   if (!known) throw RtcFailure(kRtcInvalidInput, "archives of bitcode and SPIR-V are not linked");
@@ -71,7 +71,7 @@ RtcResult hiprtcLinkAddFile(LinkState state, JitInput kind, const char* path, un
   return rtc_call(__func__, [&] {
     rtc_check(path != nullptr);
     const auto program = find(state);
-    check_kind(kind);
+    check_input(kind);
     if (!std::ifstream(path)) throw RtcFailure(kRtcProgramCreationFailure, text("cannot open ", path));
     add_input(*program, kind, read_file(path));
   });
@@ -82,7 +82,7 @@ RtcResult hiprtcLinkAddData(LinkState state, JitInput kind, void* data, size_t s
   return rtc_call(__func__, [&] {
     rtc_check(data != nullptr && size > 0);
     const auto program = find(state);
-    check_kind(kind);
+    check_input(kind);
     add_input(*program, kind, std::string(static_cast<const char*>(data), size));
   });
 }

@@ -74,8 +74,6 @@ std::string_view checked_name(const char* name) {
   return name;
 }
 
-std::shared_ptr<KernelFunction> find(Function function) { return runtime().functions.find(function); }
-
 LaunchRequest cooperative(LaunchRequest request) {
   request.cooperative = true;
   return request;
@@ -183,7 +181,7 @@ Error hipModuleLaunchKernel(Function function, unsigned grid_x, unsigned grid_y,
                             unsigned block_y, unsigned block_z, unsigned shared_memory, Stream stream,
                             void** parameters, void** extra) {
   return call(__func__, [&] {
-    launch({find(function),
+    launch({find_kernel(function),
             {grid_x, grid_y, grid_z},
             {block_x, block_y, block_z},
             shared_memory,
@@ -197,7 +195,7 @@ Error hipModuleLaunchCooperativeKernel(Function function, unsigned grid_x, unsig
                                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_memory,
                                        Stream stream, void** parameters) {
   return call(__func__, [&] {
-    launch(cooperative({find(function),
+    launch(cooperative({find_kernel(function),
                         {grid_x, grid_y, grid_z},
                         {block_x, block_y, block_z},
                         shared_memory,
@@ -212,8 +210,8 @@ Error hipDrvLaunchKernelEx(const LaunchConfig* config, Function function, void**
     require(config != nullptr);
     const auto& [gx, gy, gz] = config->grid;
     const auto& [bx, by, bz] = config->block;
-    LaunchRequest request{find(function), {gx, gy, gz}, {bx, by, bz}, config->shared_memory,
-                          config->stream, parameters,   extra};
+    LaunchRequest request{find_kernel(function), {gx, gy, gz}, {bx, by, bz}, config->shared_memory,
+                          config->stream,        parameters,   extra};
     apply_attributes(request, config->attributes, config->attribute_count);
     launch(request);
   });
@@ -223,9 +221,13 @@ Error hipExtModuleLaunchKernel(Function function, uint32_t items_x, uint32_t ite
                                uint32_t block_x, uint32_t block_y, uint32_t block_z, size_t shared_memory,
                                Stream stream, void** parameters, void** extra, Event start, Event stop, uint32_t) {
   return call(__func__, [&] {
-    LaunchRequest request{
-        find(function), {items_x, items_y, items_z}, {block_x, block_y, block_z}, shared_memory, stream, parameters,
-        extra};
+    LaunchRequest request{find_kernel(function),
+                          {items_x, items_y, items_z},
+                          {block_x, block_y, block_z},
+                          shared_memory,
+                          stream,
+                          parameters,
+                          extra};
     request.counts_items = true;
     launch_between(request, start, stop);
   });

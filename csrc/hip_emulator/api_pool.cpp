@@ -13,7 +13,7 @@ namespace {
 PoolState& pool_of_device(int device) { return *runtime().pools.find(runtime().device(device).current_pool()); }
 
 /// Of these functions a stream that is none is another error than elsewhere.
-std::shared_ptr<Queue> find_queue(Stream stream) { return hip_emulator::find_queue(stream, hipErrorInvalidHandle); }
+std::shared_ptr<Queue> queue_of(Stream stream) { return hip_emulator::find_queue(stream, hipErrorInvalidHandle); }
 
 /// Becomes a node of the graph that is captured.
 void capture_allocation(void** pointer, size_t size, int device, const std::shared_ptr<Queue>& queue) {
@@ -27,7 +27,7 @@ void capture_allocation(void** pointer, size_t size, int device, const std::shar
 /// Memory is there at once, but in graphs.
 void allocate(void** pointer, size_t size, const PoolState& pool, Stream stream) {
   require(pointer != nullptr);
-  const auto queue = find_queue(stream);
+  const auto queue = queue_of(stream);
   {
     std::lock_guard lock(runtime().order);
     if (queue->capture != nullptr) return capture_allocation(pointer, size, pool.device, queue);
@@ -56,7 +56,7 @@ bool is_device(int ordinal) { return ordinal >= 0 && static_cast<size_t>(ordinal
 }  // namespace
 
 Error hipMallocAsync(void** pointer, size_t size, Stream stream) {
-  return call(__func__, [&] { allocate(pointer, size, pool_of_device(find_queue(stream)->device), stream); });
+  return call(__func__, [&] { allocate(pointer, size, pool_of_device(queue_of(stream)->device), stream); });
 }
 
 Error hipMallocFromPoolAsync(void** pointer, size_t size, MemoryPool pool, Stream stream) {
@@ -65,7 +65,7 @@ Error hipMallocFromPoolAsync(void** pointer, size_t size, MemoryPool pool, Strea
 
 Error hipFreeAsync(void* pointer, Stream stream) {
   return call(__func__, [&] {
-    const auto queue = find_queue(stream);
+    const auto queue = queue_of(stream);
     if (pointer == nullptr) return;
     if (submit(queue, release_operation(pointer)) == nullptr) return;
     runtime().memory.promise(pointer, false);

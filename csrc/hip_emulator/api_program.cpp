@@ -50,11 +50,6 @@ LaunchRequest request_of(const void* host, Dim3 grid, Dim3 block, void** paramet
   return request;
 }
 
-void check_kind(MemcpyKind kind, MemcpyKind other) {
-  const bool known = kind == other || kind == kDeviceToDevice || kind == kCopyDefault;
-  require(known, hipErrorInvalidMemcpyDirection);
-}
-
 }  // namespace
 
 void** __hipRegisterFatBinary(const void* wrapper) {
@@ -195,7 +190,7 @@ Error hipGetSymbolSize(size_t* size, const void* symbol) {
 
 Error hipMemcpyToSymbol(const void* symbol, const void* from, size_t size, size_t offset, MemcpyKind kind) {
   return call(__func__, [&] {
-    check_kind(kind, kHostToDevice);
+    check_symbol_kind(kind, kHostToDevice);
     check_unsafe_copy();
     copy(part_of(symbol, size, offset), from, size, nullptr, Wait::Yes);
   });
@@ -204,14 +199,14 @@ Error hipMemcpyToSymbol(const void* symbol, const void* from, size_t size, size_
 Error hipMemcpyToSymbolAsync(const void* symbol, const void* from, size_t size, size_t offset, MemcpyKind kind,
                              Stream stream) {
   return call(__func__, [&] {
-    check_kind(kind, kHostToDevice);
+    check_symbol_kind(kind, kHostToDevice);
     copy(part_of(symbol, size, offset), from, size, stream, Wait::No);
   });
 }
 
 Error hipMemcpyFromSymbol(void* to, const void* symbol, size_t size, size_t offset, MemcpyKind kind) {
   return call(__func__, [&] {
-    check_kind(kind, kDeviceToHost);
+    check_symbol_kind(kind, kDeviceToHost);
     check_unsafe_copy();
     copy(to, part_of(symbol, size, offset), size, nullptr, Wait::Yes);
   });
@@ -220,7 +215,7 @@ Error hipMemcpyFromSymbol(void* to, const void* symbol, size_t size, size_t offs
 Error hipMemcpyFromSymbolAsync(void* to, const void* symbol, size_t size, size_t offset, MemcpyKind kind,
                                Stream stream) {
   return call(__func__, [&] {
-    check_kind(kind, kDeviceToHost);
+    check_symbol_kind(kind, kDeviceToHost);
     copy(to, part_of(symbol, size, offset), size, stream, Wait::No);
   });
 }

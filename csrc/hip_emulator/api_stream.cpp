@@ -115,7 +115,7 @@ Error hipExtStreamGetCUMask(Stream stream, uint32_t words, uint32_t* mask) {
 Error hipStreamGetFlags(Stream stream, unsigned* flags) {
   return call(__func__, [&] {
     require(flags != nullptr && stream != nullptr);
-    *flags = find_queue(stream)->blocking ? 0 : kStreamNonBlocking;
+    *flags = find_queue(stream)->blocking ? 0u : unsigned{kStreamNonBlocking};
   });
 }
 

@@ -287,7 +287,7 @@ std::optional<MemoryRange> Allocations::exactly_at(uint64_t address) const {
   std::string place;
   if (before != nullptr && !before->variable.empty() && address - before->bytes().end() < kPage) {
     place = text("behind the variable '", before->variable, "' of ", before->size, " bytes ");
-    range = MemoryRange{.bytes = AddressSpan(address / kPage * kPage, kPage)};
+    range = MemoryRange{AddressSpan(address / kPage * kPage, kPage), {}, {}};
   }
   if (!range) return std::nullopt;
   // Who asks keeps it for its other addresses: what is registered in the same mapping is no part of it.

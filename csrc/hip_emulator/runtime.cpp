@@ -178,6 +178,8 @@ hip::Function function_handle(const std::shared_ptr<EmulatedModule>& module, con
 NullStreamIsPerThread::NullStreamIsPerThread() { null_stream_is_per_thread = true; }
 NullStreamIsPerThread::~NullStreamIsPerThread() { null_stream_is_per_thread = false; }
 
+std::shared_ptr<KernelFunction> find_kernel(hip::Function function) { return runtime().functions.find(function); }
+
 std::shared_ptr<Queue> find_queue(hip::Stream stream, Code unknown) {
   constexpr uintptr_t kLegacy = 1, kPerThread = 2;  // hipStreamLegacy, hipStreamPerThread
   auto value = reinterpret_cast<uintptr_t>(stream);

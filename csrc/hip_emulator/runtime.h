@@ -121,6 +121,8 @@ int& current_device();
 
 /// The work of a stream; of the null stream, of the calling thread's own (hipStreamPerThread). Throws `unknown`.
 std::shared_ptr<Queue> find_queue(hip::Stream stream, Code unknown = hipErrorContextIsDestroyed);
+/// Throws where no module has it.
+std::shared_ptr<KernelFunction> find_kernel(hip::Function function);
 /// What the stream was given last, done or not; of the null stream, what the streams were that it waits for, too.
 Markers last_work(const Queue& queue);
 /// Throws hipErrorStreamCaptureImplicit where the null stream would have to wait for streams that are captured.

@@ -173,6 +173,11 @@ void check_kind(hip::MemcpyKind kind) {
           hipErrorInvalidMemcpyDirection);
 }
 
+void check_symbol_kind(hip::MemcpyKind kind, hip::MemcpyKind other) {
+  const bool known = kind == other || kind == hip::kDeviceToDevice || kind == hip::kCopyDefault;
+  require(known, hipErrorInvalidMemcpyDirection);
+}
+
 RowCopy rows_of(const hip::Copy3d* copy) {
   require(copy != nullptr);
   check_kind(copy->kind);

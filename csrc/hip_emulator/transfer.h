@@ -34,6 +34,8 @@ struct RowCopy {
 
 /// Throws hipErrorInvalidMemcpyDirection.
 void check_kind(hip::MemcpyKind kind);
+/// Of a copy to a symbol or from it, which lies on the device: `other` says the same. Throws as check_kind() does.
+void check_symbol_kind(hip::MemcpyKind kind, hip::MemcpyKind other);
 
 /// What hipMemcpy3D asks for. Throws Failure where it makes no sense.
 RowCopy rows_of(const hip::Copy3d* copy);

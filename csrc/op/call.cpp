@@ -48,7 +48,7 @@ std::string dtype_advice(Type type, const at::Tensor& tensor) {
   for (const DtypeRow& row : kDtypes) {
     if (row.type != type) continue;
     const bool is_view = c10::isIntegralType(row.dtype, false) && c10::isIntegralType(tensor.scalar_type(), false) &&
-                         c10::elementSize(row.dtype) == tensor.element_size();
+                         static_cast<int64_t>(c10::elementSize(row.dtype)) == tensor.element_size();
     const std::string dtype = text("torch.", c10::getDtypeNames(row.dtype).first);
     return text(": pass ", is_view ? text("tensor.view(", dtype, "), which has the same bits") : "one of " + dtype,
                 ", or correct the signature");

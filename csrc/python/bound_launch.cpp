@@ -205,7 +205,7 @@ void update(const py::object& self, const py::dict& keywords) {
   state_of<Bound>(self.ptr()).launch = make_callable<Prebuilt>(before.kernel_object, before.arguments, merged);
 }
 
-std::string text_of(const py::object& self) {
+std::string repr_of_bound(const py::object& self) {
   const py::object held = launch_of(self.ptr());
   const Prebuilt& launch = prebuilt(held);
   return text("<wave_runtime.BoundLaunch of ", launch.prepared.kernel.name(), " on ", launch.prepared.device().str(),
@@ -237,7 +237,7 @@ py::object bind(const py::object& kernel, const py::tuple& arguments, const py::
 
 void bind_launches(py::handle module) {
   make_callable_type<Prebuilt>({});
-  py::add_type<Bound>(module, {.slots = {py::repr_slot<text_of>(), py::slot(Py_mp_subscript, get_argument),
+  py::add_type<Bound>(module, {.slots = {py::repr_slot<repr_of_bound>(), py::slot(Py_mp_subscript, get_argument),
                                          py::slot(Py_mp_ass_subscript, set_argument)},
                                .methods = {py::method<update>("update", "**keywords")}});
   py::add_type<Sequence>(

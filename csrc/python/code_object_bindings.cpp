@@ -79,8 +79,8 @@ PyObject* new_code_object(PyTypeObject* type, PyObject* arguments, PyObject* key
 
 const char* format_of(const ParsedCode& parsed) { return name(parsed.code->format()); }
 const Target& target_of(const ParsedCode& parsed) { return parsed.code->target(); }
-py::bytes data_of(const ParsedCode& parsed) { return py::bytes(parsed.code->bytes().span()); }
-py::tuple names_of(const ParsedCode& parsed) {
+py::bytes bytes_of_code(const ParsedCode& parsed) { return py::bytes(parsed.code->bytes().span()); }
+py::tuple kernel_names_of(const ParsedCode& parsed) {
   return py::tuple_of(parsed.code->kernels(), [](const KernelInfo& kernel) { return kernel.metadata.name; });
 }
 
@@ -121,7 +121,7 @@ py::dict descriptor_parts(const KernelInfo& kernel, const Target& target) {
                         WAVE_MEMBERS(kernel, descriptor_address, entry_address)});
 }
 
-py::dict to_dict(const KernelInfo& kernel, const Target& target) {
+py::dict kernel_as_dict(const KernelInfo& kernel, const Target& target) {
   const KernelMetadata& m = kernel.metadata;
   py::dict result = py::make_dict(
       {WAVE_MEMBERS(m, name),
@@ -139,7 +139,7 @@ py::dict describe(const ParsedCode& parsed) {
   const CodeObject& code = *parsed.code;
   const Target& target = code.target();
   const py::list kernels =
-      py::list_of(code.kernels(), [&](const KernelInfo& kernel) { return to_dict(kernel, target); });
+      py::list_of(code.kernels(), [&](const KernelInfo& kernel) { return kernel_as_dict(kernel, target); });
   return py::make_dict({{"format", name(code.format())},
                         {"target", target},
                         WAVE_MEMBERS(target, generic_version),
@@ -180,20 +180,21 @@ py::list parse_signature_text(const std::string& given) {
   });
 }
 
-std::string text_of_kernel(const std::string& symbol) { return kernel_text(symbol); }
+std::string text_of_symbol(const std::string& symbol) { return kernel_text(symbol); }
 
 }  // namespace
 
 void bind_code_object(py::handle module) {
-  py::add_type<ParsedCode>(module, {.slots = {py::slot(Py_tp_new, new_code_object)},
-                                    .methods = {py::method<describe>("describe", "")},
-                                    .properties = {py::property<format_of>("format"), py::property<target_of>("target"),
-                                                   py::property<names_of>("kernels"), py::property<data_of>("data")},
-                                    .flags = 0});
+  py::add_type<ParsedCode>(
+      module, {.slots = {py::slot(Py_tp_new, new_code_object)},
+               .methods = {py::method<describe>("describe", "")},
+               .properties = {py::property<format_of>("format"), py::property<target_of>("target"),
+                              py::property<kernel_names_of>("kernels"), py::property<bytes_of_code>("data")},
+               .flags = 0});
   py::add_functions(
       module, {py::function<parse_all>("code_objects", "data, target=None"),
                py::function<parse_signature_text>("parse_signature", "text"),
-               py::function<demangle>("demangle", "name"), py::function<text_of_kernel>("kernel_text", "symbol"),
+               py::function<demangle>("demangle", "name"), py::function<text_of_symbol>("kernel_text", "symbol"),
                py::function<line_table>("line_table", "data"), py::function<image_for>("image_for", "data, device"),
                py::function<occupancy_of>("occupancy", "data, target, kernel, workgroup_size, lds_bytes"),
                py::function<normal_target>("normal_target", "id"),

@@ -20,7 +20,7 @@ namespace {
 
 using BodyName = std::tuple<std::string_view, emulator::Variant>;
 
-std::vector<BodyName> names_of(std::span<const emulator::Body> bodies) {
+std::vector<BodyName> body_names_of(std::span<const emulator::Body> bodies) {
   std::vector<BodyName> names;
   for (const emulator::Body& body : bodies) names.emplace_back(body.name, body.variant);
   return names;
@@ -34,13 +34,13 @@ const emulator::Bindings& bindings(const std::string& processor, uint32_t lanes 
 }
 
 /// The name and variant of every body.
-std::vector<BodyName> emulator_bodies() { return names_of(emulator::bodies()); }
+std::vector<BodyName> emulator_bodies() { return body_names_of(emulator::bodies()); }
 
 /// For each row of a processor's table those that carry it out in waves of so many lanes, of either half of VOPD.
 py::list bound_bodies(const std::string& processor, uint32_t lanes) {
   const emulator::Bindings& all = bindings(processor, lanes);
   return py::list_of(all.instruction_set().rows(), [&](const isa::Row& row) {
-    return py::make_tuple(names_of(all.bodies_of(row, 0)), names_of(all.bodies_of(row, 1)));
+    return py::make_tuple(body_names_of(all.bodies_of(row, 0)), body_names_of(all.bodies_of(row, 1)));
   });
 }
 

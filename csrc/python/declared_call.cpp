@@ -38,8 +38,8 @@ struct DeclaredCall {
 };
 
 /// Puts positional arguments, keywords and defaults into the inputs' places. False where one is missing or too much.
-bool bind(const DeclaredCall& call, PyObject* const* arguments, size_t count, PyObject* keyword_names,
-          PyObject** inputs) {
+bool read_inputs(const DeclaredCall& call, PyObject* const* arguments, size_t count, PyObject* keyword_names,
+                 PyObject** inputs) {
   const size_t size = call.names.size();
   if (count > size) return false;
   std::copy(arguments, arguments + count, inputs);
@@ -81,7 +81,7 @@ PyObject* DeclaredCall::call(PyObject* self, PyObject* const* arguments, size_t 
   PyObject* inputs[Declaration::kMaxInputs];
   InputView views[Declaration::kMaxInputs];
   Call call(declaration.kernel());
-  if (!bind(declared, arguments, static_cast<size_t>(positional(flags)), keyword_names, inputs) ||
+  if (!read_inputs(declared, arguments, static_cast<size_t>(positional(flags)), keyword_names, inputs) ||
       !read_inputs(call, declaration.roles().inputs, inputs, views)) {
     return call_vector(declared.fallback.ptr(), arguments, flags, keyword_names);
   }

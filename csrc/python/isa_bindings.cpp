@@ -11,24 +11,25 @@
 #include "python/define.h"
 
 namespace wave {
-namespace {
 
-constexpr const char* kFormats[] = {
+inline constexpr const char* kFormatNames[] = {
 #define WAVE_ISA_FORMAT(name) #name,
 #include "emulator/isa/fields.inc"
 };
 
-constexpr const char* kFields[] = {
+inline constexpr const char* kFieldNames[] = {
     "NONE",
 #define WAVE_ISA_FIELD_NAME(name) #name,
 #include "emulator/isa/fields.inc"
 };
 
-constexpr const char* kDirections[] = {"none", "load", "store", "atomic"};
-static_assert(std::size(kDirections) == size_t(isa::MemoryAccess::Direction::Atomic) + 1);
+inline constexpr const char* kDirectionNames[] = {"none", "load", "store", "atomic"};
+static_assert(std::size(kDirectionNames) == size_t(isa::MemoryAccess::Direction::Atomic) + 1);
 
-constexpr const char* kGenerations[] = {"gfx9", "gfx10", "gfx11", "gfx12"};
-static_assert(std::size(kGenerations) == size_t(isa::Generation::GFX12) + 1);
+inline constexpr const char* kGenerationNames[] = {"gfx9", "gfx10", "gfx11", "gfx12"};
+static_assert(std::size(kGenerationNames) == size_t(isa::Generation::GFX12) + 1);
+
+namespace {
 
 /// The names of the bits that are set: of kNeg "Neg".
 template <class Flag, size_t... kBit>
@@ -41,13 +42,13 @@ py::list flag_names(uint32_t flags, std::index_sequence<kBit...>) {
 }  // namespace
 
 template <>
-struct py::Converter<isa::Generation> : py::NamedValues<kGenerations> {};
+struct py::Converter<isa::Generation> : py::NamedValues<kGenerationNames> {};
 template <>
-struct py::Converter<isa::Format> : py::NamedValues<kFormats> {};
+struct py::Converter<isa::Format> : py::NamedValues<kFormatNames> {};
 template <>
-struct py::Converter<isa::Field> : py::NamedValues<kFields> {};
+struct py::Converter<isa::Field> : py::NamedValues<kFieldNames> {};
 template <>
-struct py::Converter<isa::MemoryAccess::Direction> : py::NamedValues<kDirections> {};
+struct py::Converter<isa::MemoryAccess::Direction> : py::NamedValues<kDirectionNames> {};
 
 WAVE_AS_DICT(isa::Operand, WAVE_MEMBERS(value, field, kind, type, dwords, written, read))
 
@@ -63,7 +64,7 @@ py::object to_object(const isa::MatrixProduct& matrix) {
   return py::make_dict({WAVE_MEMBERS(matrix, m, n, k, blocks, d, a, b, passes)});
 }
 
-py::dict to_dict(const isa::Row& row) {
+py::dict row_as_dict(const isa::Row& row) {
   constexpr std::make_index_sequence<32> kBits;
   return py::make_dict({WAVE_MEMBERS(row, generation, format, opcode, mnemonic),
                         {"base_name", isa::base_name(row)},
@@ -93,20 +94,20 @@ std::vector<uint32_t> to_words(const py::bytes& data) {
   return words;
 }
 
-py::list isa_rows(const std::string& processor) { return py::list_of(instruction_set(processor).rows(), to_dict); }
+py::list isa_rows(const std::string& processor) { return py::list_of(instruction_set(processor).rows(), row_as_dict); }
 
 /// {format: {field: (lowest bit, width)}} of a processor.
 py::dict isa_fields(const std::string& processor) {
   const isa::Generation generation = instruction_set(processor).rows().front().generation;
   py::dict formats;
-  for (size_t format = 0; format < std::size(kFormats); ++format) {
+  for (size_t format = 0; format < std::size(kFormatNames); ++format) {
     py::dict fields;
-    for (size_t field = 1; field < std::size(kFields); ++field) {
+    for (size_t field = 1; field < std::size(kFieldNames); ++field) {
       const isa::Position at =
           isa::position(generation, static_cast<isa::Format>(format), static_cast<isa::Field>(field));
-      if (at.width != 0) fields.set(kFields[field], py::make_tuple(at.low, at.width));
+      if (at.width != 0) fields.set(kFieldNames[field], py::make_tuple(at.low, at.width));
     }
-    formats.set(kFormats[format], fields);
+    formats.set(kFormatNames[format], fields);
   }
   return formats;
 }
@@ -130,12 +131,12 @@ py::object decode(const std::string& processor, const py::bytes& data) {
   const isa::Instruction instruction = instruction_set(processor).decode(words);
   if (instruction.row == nullptr) return py::none();
   py::dict fields;
-  for (size_t index = 1; index < std::size(kFields); ++index) {
+  for (size_t index = 1; index < std::size(kFieldNames); ++index) {
     const auto field = static_cast<isa::Field>(index);
     if (isa::position(instruction.row->generation, instruction.row->format, field).width != 0)
-      fields.set(kFields[index], instruction[field]);
+      fields.set(kFieldNames[index], instruction[field]);
   }
-  py::dict result = to_dict(*instruction.row);
+  py::dict result = row_as_dict(*instruction.row);
   result.update(py::make_dict({WAVE_MEMBERS(instruction, dwords, literal),
                                {"fields", fields},
                                {"operands", located_operands(instruction)},

@@ -49,9 +49,9 @@ py::object block_tuple(const Kernel& kernel) {
 }
 
 std::string signature_of(const Kernel& kernel) { return kernel.signature().text(); }
-std::string text_of_kernel(const Kernel& kernel) { return kernel_text(kernel.name()); }
+std::string text_of_binary(const Kernel& kernel) { return kernel_text(kernel.name()); }
 const char* strides_of(const Kernel& kernel) { return kernel.strides() == StridePolicy::Any ? "any" : "contiguous"; }
-py::tuple names_of(const Kernel& kernel) {
+py::tuple argument_names_of(const Kernel& kernel) {
   return py::tuple_of(kernel.signature().parameters, [](const Parameter& parameter) { return parameter.name; });
 }
 
@@ -65,7 +65,7 @@ py::object writes_of(const Kernel& kernel) {
   return py::tuple_of(writes);
 }
 
-std::string text_of(const Kernel& kernel) {
+std::string repr_of_kernel(const Kernel& kernel) {
   return text("<wave_runtime.Kernel ", kernel.name(), "(", kernel.signature().text(), ") for ",
               kernel.code().target().id(), ">");
 }
@@ -137,13 +137,13 @@ py::object make_kernel_type(const py::object& call) {
       py::method<occupancy>("occupancy", "device=None, **keywords"),
   };
   return make_callable_type<KernelState>(
-      {.slots = {py::repr_slot<text_of>(), py::slot(Py_tp_hash, hash), py::slot(Py_tp_richcompare, richcompare)},
+      {.slots = {py::repr_slot<repr_of_kernel>(), py::slot(Py_tp_hash, hash), py::slot(Py_tp_richcompare, richcompare)},
        .methods = std::move(methods),
        .properties = {py::property<&Kernel::name>("name"), py::property<signature_of>("signature"),
                       py::property<writes_of>("writes"), py::property<strides_of>("strides"),
                       py::property<&Kernel::strict>("strict"), py::property<&Kernel::overridden>("_overridden"),
-                      py::property<&Kernel::variants>("_codes"), py::property<names_of>("_names"),
-                      py::property<text_of_kernel>("_text")},
+                      py::property<&Kernel::variants>("_codes"), py::property<argument_names_of>("_names"),
+                      py::property<text_of_binary>("_text")},
        .members = {{"handle", T_OBJECT_EX, offsetof(KernelState, handle), READONLY, nullptr},
                    {"block", T_OBJECT_EX, offsetof(KernelState, default_block), READONLY, nullptr},
                    {"_plan", T_OBJECT_EX, offsetof(KernelState, plan), READONLY, nullptr},

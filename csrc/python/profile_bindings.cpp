@@ -27,21 +27,22 @@ struct SessionState {
   std::shared_ptr<ProfileSession> session;
 };
 
-py::object begin() {
+py::object begin_profile() {
   auto session = std::make_shared<ProfileSession>();
   ProfileSession::begin(session);
   return make_callable<SessionState>(std::move(session));
 }
 
-void end(const SessionState& state) { ProfileSession::end(*state.session); }
+void end_profile(const SessionState& state) { ProfileSession::end(*state.session); }
 
 std::vector<ProfiledKernel> kernels(const SessionState& state) { return state.session->kernels(); }
 
 }  // namespace
 
 void bind_profile(py::handle module) {
-  py::add_type<SessionState>(module, {.methods = {py::method<kernels>("kernels", ""), py::method<end>("end", "")}});
-  py::add_functions(module, {py::function<begin>("begin_profile", "")});
+  py::add_type<SessionState>(module,
+                             {.methods = {py::method<kernels>("kernels", ""), py::method<end_profile>("end", "")}});
+  py::add_functions(module, {py::function<begin_profile>("begin_profile", "")});
 }
 
 }  // namespace wave

@@ -117,9 +117,9 @@ constexpr Keyword kOtherKeywords[] = {
 
 /// The names of the usual keywords as the interpreter interns them: those of a call are mostly the same objects. Only
 /// an interpreter opens this library.
-PyObject* const kGrid = PyUnicode_InternFromString("grid");
-PyObject* const kBlock = PyUnicode_InternFromString("block");
-PyObject* const kSharedMemory = PyUnicode_InternFromString("shared_memory");
+PyObject* const kGridKeyword = PyUnicode_InternFromString("grid");
+PyObject* const kBlockKeyword = PyUnicode_InternFromString("block");
+PyObject* const kSharedMemoryKeyword = PyUnicode_InternFromString("shared_memory");
 
 template <class Strength>
 bool read_block(Call& call, PyObject* object) {
@@ -134,11 +134,11 @@ bool read_keywords(Call& call, PyObject* const* values, PyObject* names, bool& h
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* const name = Strength::name(PyTuple_GetItem(names, i));
     bool taken = false;
-    if (name == kGrid) {
+    if (name == kGridKeyword) {
       taken = has_grid = Strength::extents(call.kernel, "grid", values[i], call.options.grid);
-    } else if (name == kBlock) {
+    } else if (name == kBlockKeyword) {
       taken = read_block<Strength>(call, values[i]);
-    } else if (name == kSharedMemory) {
+    } else if (name == kSharedMemoryKeyword) {
       taken = Strength::integer(call.kernel, "shared_memory", values[i], call.options.shared_memory);
     } else {
       taken = Strength::other_keyword(call, name, values[i]);
@@ -186,7 +186,7 @@ bool Any::extents(const Kernel& kernel, const char* what, PyObject* object, Exte
 }
 
 PyObject* Any::name(PyObject* name) {
-  for (PyObject* const known : {kGrid, kBlock, kSharedMemory}) {
+  for (PyObject* const known : {kGridKeyword, kBlockKeyword, kSharedMemoryKeyword}) {
     if (name == known || PyUnicode_Compare(name, known) == 0) return known;
   }
   return name;

@@ -17,7 +17,7 @@ struct SanitizerState {
 
 py::list names_of_tools() { return py::list_of(tool_names()); }
 
-py::object begin(const std::string& tools, bool over_reads, bool denormals, bool dead_registers) {
+py::object begin_sanitizer(const std::string& tools, bool over_reads, bool denormals, bool dead_registers) {
   auto sanitizer = std::make_shared<Sanitizer>(SanitizerOptions{.tools = parse_tools(tools),
                                                                 .over_reads = over_reads,
                                                                 .denormals = denormals,
@@ -29,7 +29,7 @@ py::object begin(const std::string& tools, bool over_reads, bool denormals, bool
   return make_callable<SanitizerState>(std::move(sanitizer));
 }
 
-void end(const SanitizerState& state) {
+void end_sanitizer(const SanitizerState& state) {
   Sanitizer::end(*state.sanitizer);
   end_watching_allocations(state.sanitizer->options.tools);
 }
@@ -51,10 +51,12 @@ void tell_findings(Sanitizer& sanitizer) {
 }
 
 void bind_sanitizer(py::handle module) {
-  py::add_type<SanitizerState>(module, {.methods = {py::method<take>("take", ""), py::method<end>("end", "")}});
-  py::add_functions(module, {py::function<set_findings_hook>("set_findings_hook", "hook"),
-                             py::function<names_of_tools>("sanitizer_tools", ""),
-                             py::function<begin>("begin_sanitizer", "tools, over_reads, denormals, dead_registers")});
+  py::add_type<SanitizerState>(module,
+                               {.methods = {py::method<take>("take", ""), py::method<end_sanitizer>("end", "")}});
+  py::add_functions(module,
+                    {py::function<set_findings_hook>("set_findings_hook", "hook"),
+                     py::function<names_of_tools>("sanitizer_tools", ""),
+                     py::function<begin_sanitizer>("begin_sanitizer", "tools, over_reads, denormals, dead_registers")});
 }
 
 }  // namespace wave

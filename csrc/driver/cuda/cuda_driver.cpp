@@ -139,9 +139,9 @@ namespace wave {
 
 namespace {
 // Never destroyed: launches may come from static destructors.
-cuda::CudaDriver& driver = *new cuda::CudaDriver();
+cuda::CudaDriver& cuda_instance = *new cuda::CudaDriver();
 }  // namespace
 
-Driver& cuda_driver() { return driver; }
+Driver& cuda_driver() { return cuda_instance; }
 
 }  // namespace wave

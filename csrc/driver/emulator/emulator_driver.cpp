@@ -63,7 +63,7 @@ namespace wave {
 
 namespace {
 // Never destroyed: launches may come from static destructors.
-emulator::EmulatorDriver& driver = *new emulator::EmulatorDriver();
+emulator::EmulatorDriver& emulator_instance = *new emulator::EmulatorDriver();
 }  // namespace
 
 std::vector<Target> emulator_targets() {
@@ -73,6 +73,6 @@ std::vector<Target> emulator_targets() {
   return all;
 }
 
-Driver& emulator_driver() { return driver; }
+Driver& emulator_driver() { return emulator_instance; }
 
 }  // namespace wave

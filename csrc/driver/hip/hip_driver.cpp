@@ -154,9 +154,9 @@ namespace wave {
 
 namespace {
 // Never destroyed: launches may come from static destructors.
-hip::HipDriver& driver = *new hip::HipDriver();
+hip::HipDriver& hip_instance = *new hip::HipDriver();
 }  // namespace
 
-Driver& hip_driver() { return driver; }
+Driver& hip_driver() { return hip_instance; }
 
 }  // namespace wave

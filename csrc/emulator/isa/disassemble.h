@@ -8,6 +8,8 @@
 
 namespace wave::isa {
 
+/// Bits [low, low + width) of `value`.
+inline uint32_t bits(uint32_t value, unsigned low, unsigned width) { return value >> low & ((1u << width) - 1); }
 /// The number in the lowest `width` bits.
 inline int64_t sign_extend(uint32_t value, unsigned width) {
   return static_cast<int64_t>(uint64_t{value} << (64 - width)) >> (64 - width);

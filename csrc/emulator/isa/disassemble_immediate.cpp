@@ -9,9 +9,6 @@
 namespace wave::isa {
 namespace {
 
-/// Bits [low, low + width) of `value`.
-uint32_t bits(uint32_t value, unsigned low, unsigned width) { return value >> low & ((1u << width) - 1); }
-
 /// The modes of s_set_gpr_idx_on and s_set_gpr_idx_mode: which operands are indexed.
 void append_index_modes(std::string& out, uint32_t value) {
   if (value > 15) return append_hex(out, value);

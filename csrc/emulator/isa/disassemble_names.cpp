@@ -8,9 +8,6 @@
 namespace wave::isa {
 namespace {
 
-/// Bits [low, low + width) of `value`.
-uint32_t bits(uint32_t value, unsigned low, unsigned width) { return value >> low & ((1u << width) - 1); }
-
 struct Name {
   uint32_t number;
   const char* name;

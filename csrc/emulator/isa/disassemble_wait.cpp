@@ -6,9 +6,6 @@
 namespace wave::isa {
 namespace {
 
-/// Bits [low, low + width) of `value`.
-uint32_t bits(uint32_t value, unsigned low, unsigned width) { return value >> low & ((1u << width) - 1); }
-
 struct Counter {
   const char* name;
   uint32_t count, maximum;

@@ -8,7 +8,7 @@ namespace {
 constexpr unsigned kPrefixBits = 9;             // the longest prefix of an encoding
 constexpr uint32_t kLoadScales = 0x2c;          // V_MFMA_LD_SCALE_B32, the first half of VOP3PX2
 constexpr unsigned kAbid = 11, kAbidMask = 15;  // of the second half
-constexpr uint32_t kSdwa = 249, kDpp = 250, kDpp8 = 233, kDpp8FetchInactive = 234;
+constexpr uint32_t kSdwaCode = 249, kDppCode = 250, kDpp8Code = 233, kDpp8FetchInactiveCode = 234;
 
 struct Prefix {
   Format format = Format::SOP1;
@@ -79,9 +79,9 @@ Format with_further_dword(Generation generation, Format format, uint64_t bits) {
     if (forms.format != format) continue;
     const Features& family = features(generation);
     Format form = format;
-    if (code == kSdwa && family.has_sdwa) form = forms.sdwa;
-    if (code == kDpp) form = forms.dpp;
-    if ((code == kDpp8 || code == kDpp8FetchInactive) && family.has_dpp8) form = forms.dpp8;
+    if (code == kSdwaCode && family.has_sdwa) form = forms.sdwa;
+    if (code == kDppCode) form = forms.dpp;
+    if ((code == kDpp8Code || code == kDpp8FetchInactiveCode) && family.has_dpp8) form = forms.dpp8;
     return position(generation, form, Field::SRC0).width != 0 ? form : format;
   }
   return format;
