@@ -38,6 +38,10 @@ OUR_LIBRARIES = ("wave_launch", "wave_emulator")
 # of cache lines of code. So it is compiled to be small, and calls without a detour. Nobody puts functions of his own in
 # the place of ours: calls within a library need no table, and can be inlined. Narrowing is an error to clang, too.
 FLAGS = ["-std=c++20", "-g0", "-O2", "-fno-plt", "-fno-semantic-interposition", "-Wall", "-Wextra", "-Werror=narrowing"]
+# At most so many sources are compiled as one: torch's headers take seconds to read, again for each that is compiled.
+SOURCES_AT_ONCE = 10
+# They see all of Python's API, the others the limited one.
+COMPILED_ALONE = ["csrc/python/layout.cpp"]
 # What `build_ext --debug` adds.
 DEBUG = ["-g", "-O1", "-UNDEBUG"]
 
@@ -126,8 +130,24 @@ class Build(BuildExtension):
             ext.extra_link_args.append("-Wl,--no-undefined")
         # Torch's are system headers, whose changes no build notices: each version has objects of its own.
         self.build_temp = os.path.join(objects, ext.define_macros[0][1])
+        sources, ext.sources = ext.sources, self.joined(ext.sources, f"{objects}/sources")
         super().build_extension(ext)
-        self.build_temp = objects
+        self.build_temp, ext.sources = objects, sources
+
+    def joined(self, sources: list[str], folder: str) -> list[str]:
+        """Files in the folder that include the sources, about as many in one as in another."""
+        alone = [[source] for source in sources if source in COMPILED_ALONE]
+        others = [source for source in sources if source not in COMPILED_ALONE]
+        count = -(-len(others) // SOURCES_AT_ONCE)
+        files = []
+        for index, included in enumerate([*alone, *(others[first::count] for first in range(count))]):
+            file = Path(folder, f"{Path(included[0]).parent.name}_{index}.cpp")
+            text = "".join(f'#include "{os.path.relpath(source, "csrc")}"\n' for source in included)
+            if not file.exists() or file.read_text() != text:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+            files.append(str(file))
+        return files
 
     def get_export_symbols(self, ext: Extension) -> Any:
         return [] if self._is_library(ext.name) else super().get_export_symbols(ext)
@@ -138,11 +158,12 @@ class Build(BuildExtension):
 
 
 def extension(name: str, folder: str, libraries: tuple[str, ...], *options: str, **more: Any) -> Extension:
+    sources = sorted(glob(f"csrc/{folder}/*.cpp"))
     # Empty libraries have nothing that is needed, and are needed all the same.
     needed = (*libraries, *OUR_LIBRARIES, *(TORCH_LIBRARIES if folder == "python" else TORCH_LIBRARIES[:2]))
     return Extension(
         name,
-        sources=sorted(glob(f"csrc/{folder}/*.cpp")),
+        sources=sources,
         include_dirs=[os.path.abspath("csrc")],
         extra_compile_args=[*FLAGS, *options],
         extra_link_args=[
@@ -153,7 +174,7 @@ def extension(name: str, folder: str, libraries: tuple[str, ...], *options: str,
             f"-Wl,-soname,{name.split('.')[-1]}.so",
             *("-Wl,--push-state,--no-as-needed", *(f"-l{name}" for name in needed), "-Wl,--pop-state"),
         ],
-        depends=glob("csrc/**/*.h", recursive=True),
+        depends=[*sources, *glob("csrc/**/*.h", recursive=True)],
         language="c++",
         **more,
     )

@@ -78,7 +78,7 @@ def main() -> None:
     """Run all commands."""
     path = Path(sys.argv[1])
     path.parent.mkdir(parents=True, exist_ok=True)
-    print(f"Building, on two cores in about three minutes where nothing is built yet ({path})", flush=True)
+    print(f"Building, on two cores in about four minutes where nothing is built yet ({path})", flush=True)
     with path.open("w", buffering=1) as log:  # a line at once, for who looks on
         succeeded = all(run(command, log) for command in commands(Path.cwd()))
     if not succeeded:
