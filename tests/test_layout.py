@@ -243,6 +243,19 @@ def test_hidden_names_are_found(tmp_path: Path) -> None:
     assert hidden(source, {"wave::isa": everything}) == set()
 
 
+def test_specialized_variables_of_headers_are_inline() -> None:
+    """Else clang gives one name to each file's own, and links none of them (CWG issue 2387); GCC does not mind."""
+    ours = [path for path in files() if path.suffix in {".h", ".inl"}]
+    specialized = {
+        path.name: re.findall(r"^template <>\n(.*constexpr [^(]*?) = ", path.read_text(), re.MULTILINE) for path in ours
+    }
+    assert any(specialized.values())
+    wrong = {
+        name: found for name, all_ in specialized.items() if (found := [v for v in all_ if not v.startswith("inline ")])
+    }
+    assert wrong == {}
+
+
 def test_launches_are_checked_in_one_place() -> None:
     """Launchers read, and submit() does the rest: see docs/architecture.md."""
     texts = {str(path.relative_to(CSRC)): path.read_text() for path in files()}

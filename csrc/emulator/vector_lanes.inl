@@ -105,11 +105,11 @@ struct FloatRows {
 template <class T>
 constexpr bool kComesByRows = std::is_same_v<T, Half> || std::is_same_v<T, WideHalf>;
 template <>
-constexpr bool kComesByRows<MixedFloat> = true;
+inline constexpr bool kComesByRows<MixedFloat> = true;
 template <>
-constexpr bool kComesByRows<f64> = true;
+inline constexpr bool kComesByRows<f64> = true;
 template <class T>
-constexpr bool kComesByRows<Pair16<T>> = kComesByRows<T>;
+inline constexpr bool kComesByRows<Pair16<T>> = kComesByRows<T>;
 template <class T>
 constexpr bool kGoesByRows = std::is_same_v<T, Half> || std::is_same_v<T, Pair16<Half>> || std::is_same_v<T, f64>;
 
