@@ -124,6 +124,22 @@ def test_another_compiler(builds: Builds, source: Path, tmp_path: Path, monkeypa
     assert [builds.of(source), builds.of(source)] == [1, 0]
 
 
+def test_variables_that_compilers_read(
+    builds: Builds, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as one that names folders of headers."""
+    source.write_text(source.read_text().replace('"outer.h"', "<outer.h>"))
+    for value in (1, 2):
+        (tmp_path / str(value)).mkdir()
+        (tmp_path / str(value) / "outer.h").write_text(f"#define VALUE {value}\n")
+        monkeypatch.setenv("CPATH", str(tmp_path / str(value)))
+        assert [builds.of(source), builds.of(source), builds.of_another_process(source)] == [1, 0, 0]
+    monkeypatch.setenv("CPATH", str(tmp_path / "1"))
+    assert builds.of(source) == 0
+    monkeypatch.setenv("UNRELATED", "1")
+    assert builds.of(source) == 0
+
+
 def test_links_to_one_launcher_are_other_compilers(tmp_path: Path) -> None:
     """As those of ccache, which runs the compiler whose name they have."""
     (tmp_path / "launcher").write_text("")

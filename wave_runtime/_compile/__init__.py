@@ -18,7 +18,7 @@ from wave_emulator._cache_folder import cache_folder
 from wave_runtime import _C
 from wave_runtime._cache import Cache, Dependency, Kept
 from wave_runtime._compile import _clang, _cuda, _hiprtc, _mlir
-from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, describe
+from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, describe, environment
 from wave_runtime._device import emulated, has_gpu, target_of
 from wave_runtime._module import Module, Writes
 from wave_runtime._spelling import Spellings
@@ -264,7 +264,7 @@ def _toolchain(unit: Unit) -> tuple[ModuleType, Program]:
 def _compiled(unit: Unit, cache: bool) -> Kept[tuple[_C.CodeObject, Compiled]]:
     """A unit's code, from this process, the cache or the compiler."""
     toolchain, program = _toolchain(unit)
-    key = json.dumps([_FORMAT, program.identity, describe(unit)])
+    key = json.dumps([_FORMAT, program.identity, environment(), describe(unit)])
     request = hashlib.sha256(key.encode()).hexdigest()
     found = _known.get(request)
     if cache and found is not None and all(file.is_same() for file in found.dependencies):

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from wave_runtime._cache import Cache, Kept
-from wave_runtime._compile._unit import CompileError, Program, Unit, included, run
+from wave_runtime._compile._unit import CompileError, Program, Unit, environment, included, run
 
 # Options that many sources share. What others make of the headers, macros above all, is rarely asked for twice.
 _SHARED = re.compile(r"-O[0-3]|-std=c\+\+\d\d|-W[a-z][a-z+=-]*|-mwavefrontsize64")
@@ -55,7 +55,7 @@ def refuse(program: Program, command: list[str]) -> None:
 
 
 def _request(program: Program, command: list[str]) -> str:
-    return hashlib.sha256(json.dumps(["headers", program.identity, *command]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(["headers", program.identity, environment(), *command]).encode()).hexdigest()
 
 
 def rule_in(file: Path) -> list[str]:

@@ -115,12 +115,25 @@ class Compiled:
         raise ValueError("no signatures and symbols")
 
 
+# What else compilers read: clang (its manual and lib/Driver), hipRTC, nvcc ("NVCC Environment Variables").
+_VARIABLES = (
+    *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "CCC_OVERRIDE_OPTIONS", "SOURCE_DATE_EPOCH"),
+    *("ROCM_PATH", "HIP_PATH", "HIP_DEVICE_LIB_PATH", "HIPRTC_COMPILE_OPTIONS_APPEND"),
+    *("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"),
+)
+
+
+def environment() -> dict[str, str]:
+    """What compilers read of this process's environment."""
+    return {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+
+
 # The text and the others are described on their own; the rest changes nothing in the result.
 _NOT_DESCRIBED = ("text", "others", "verbose", "store")
 
 
 def describe(unit: Unit) -> dict[str, object]:
-    """All that the result depends on, as JSON, with hashes of the texts."""
+    """What the result depends on, but for compiler and environment, as JSON, with hashes of the texts."""
     plain = {name: value for name, value in asdict(unit).items() if name not in _NOT_DESCRIBED}
     text = hashlib.sha256(unit.text).hexdigest()
     return {**plain, "text": text, "others": [describe(other) for other in unit.others]}
