@@ -180,11 +180,11 @@ OPENED = re.compile(r"^namespace ([\w:]+) \{", re.MULTILINE)
 OF_A_FILE = re.compile(r"^namespace \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 DECLARATIONS = (
     re.compile(r"^(?:inline |static )*constexpr [^;={(]*?(\w+)(?:\[[^\]]*\])* ?[={]", re.MULTILINE),
-    re.compile(r"^(?:inline |static )*constexpr [^;{]*?, (k[A-Z]\w*) =", re.MULTILINE),
     re.compile(r"^(?:struct|class|enum class|enum) (?:alignas\(\d+\) )?(\w+)", re.MULTILINE),
     re.compile(r"^using (\w+) =", re.MULTILINE),
     re.compile(r"^(?!return |class |struct )(?:[\w:<>*&,]+ )+[*&]*(\w+)\(", re.MULTILINE),
 )
+CONSTANTS = re.compile(r"^(?:inline |static )*constexpr [^;{]*;", re.MULTILINE)
 ENUMERATORS = re.compile(r"^enum (?!class)\w*[^{;]*\{([^}]*)\}", re.MULTILINE | re.DOTALL)
 
 
@@ -192,6 +192,7 @@ def declared_names(text: str) -> set[str]:
     """What stands at the beginning of lines: constants, enumerators, types and functions."""
     text = re.sub(r"//[^\n]*", "", text)
     found = {name for pattern in DECLARATIONS for name in pattern.findall(text)}
+    found = found.union(*(re.findall(r", (k[A-Z]\w*) =", several) for several in CONSTANTS.findall(text)))
     return found.union(*(re.findall(r"(?:^|,)\s*(\w+)", body) for body in ENUMERATORS.findall(text)))
 
 
@@ -205,9 +206,8 @@ def hidden(path: Path, visible: dict[str, set[str]]) -> set[str]:
     around |= {"wave::hip_emulator"} if opened[1] == "wave::hip" else set()
     own = set().union(*(declared_names(part) for part in OF_A_FILE.findall(text)))
     declared = set().union(*(visible.get(name, set()) for name in around))
-    return {
-        name for name in own & declared if f"::{name};" not in text
-    }  # `using hip_emulator::f;` adds to its overloads
+    # `using hip_emulator::f;` adds to its overloads.
+    return {name for name in own & declared if f"::{name};" not in text}
 
 
 def names_of_headers() -> dict[str, set[str]]:
@@ -234,10 +234,10 @@ def test_what_a_file_has_for_itself_hides_nothing() -> None:
 def test_hidden_names_are_found(tmp_path: Path) -> None:
     source = tmp_path / "source.cpp"
     source.write_text(
-        "namespace wave::emulator {\n\nnamespace {\n\nconstexpr u32 kA = 1, kB = 2;\nenum { kC, kD = 3 };\n"
+        "namespace wave::emulator {\n\nnamespace {\n\nconstexpr u32 kA = 1, kB = 2, kB2 = 3;\nenum { kC, kD = 3 };\n"
         "struct E {};\nint f(int x) { return x; }\nusing hip::g;\nint g();\n\n}  // namespace\n\nint h();\n}\n"
     )
-    everything = {"kA", "kB", "kC", "kD", "E", "f", "g", "h"}
+    everything = {"kA", "kB", "kB2", "kC", "kD", "E", "f", "g", "h"}
     for namespace in ("wave::emulator", "wave"):
         assert hidden(source, {namespace: everything}) == everything - {"g", "h"}
     assert hidden(source, {"wave::isa": everything}) == set()
