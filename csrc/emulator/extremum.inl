@@ -11,18 +11,21 @@ template <class T>
 struct FloatBits;
 template <>
 struct FloatBits<f32> {
+  static constexpr int kAbove = 0;  ///< bits above it
   static constexpr u32 kQuiet = 0x400000, kInfinity = 0x7f800000;
   static u32 bits(f32 value) { return __builtin_bit_cast(u32, value); }
   static f32 from_bits(u32 bits) { return __builtin_bit_cast(f32, bits); }
 };
 template <>
 struct FloatBits<f64> {
+  static constexpr int kAbove = 0;
   static constexpr u64 kQuiet = u64{1} << 51, kInfinity = u64{0x7ff} << 52;
   static u64 bits(f64 value) { return __builtin_bit_cast(u64, value); }
   static f64 from_bits(u64 bits) { return __builtin_bit_cast(f64, bits); }
 };
 template <>
 struct FloatBits<HalfBits> {
+  static constexpr int kAbove = 16;
   static constexpr u32 kQuiet = 0x200, kInfinity = 0x7c00;
   static u32 bits(HalfBits value) { return value.bits; }
   static HalfBits from_bits(u32 bits) { return {static_cast<u16>(bits)}; }
@@ -37,20 +40,22 @@ bool is_nan(T value) {
   }
 }
 
-/// A float's bits as a number that is larger where the float is; and back.
+/// A negative number with all bits but that of the sign the other way round.
+template <class Signed>
+Signed turned(Signed bits) {
+  using Bits = std::make_unsigned_t<Signed>;
+  return bits ^ static_cast<Signed>(static_cast<Bits>(bits >> (sizeof(Bits) * 8 - 1)) >> 1);
+}
+
+/// A float's bits, from the top, as a number that is larger where the float is; and back.
 template <class T>
 auto ordered(T value) {
-  using Signed = std::make_signed_t<decltype(FloatBits<T>::bits(value))>;
   const auto bits = FloatBits<T>::bits(value);
-  constexpr auto kSign = (FloatBits<T>::kInfinity << 1) & ~FloatBits<T>::kInfinity;
-  const Signed magnitude = static_cast<Signed>(bits & (kSign - 1));
-  return bits & kSign ? -1 - magnitude : magnitude;
+  return turned(static_cast<std::make_signed_t<std::remove_const_t<decltype(bits)>>>(bits << FloatBits<T>::kAbove));
 }
 template <class T, class Ordered>
 T from_ordered(Ordered number) {
-  constexpr auto kSign = (FloatBits<T>::kInfinity << 1) & ~FloatBits<T>::kInfinity;
-  const auto bits = static_cast<std::make_unsigned_t<Ordered>>(number);
-  return FloatBits<T>::from_bits(number < 0 ? ~bits | kSign : bits);
+  return FloatBits<T>::from_bits(static_cast<std::make_unsigned_t<Ordered>>(turned(number)) >> FloatBits<T>::kAbove);
 }
 
 /// That of numbers; a NaN gives the other operand, and of two the second one. Compilers make minima of comparisons and
