@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "emulator/float_rows.h"
 #include "emulator/scalar.h"
 #include "emulator/workgroup.h"
 
@@ -73,12 +74,6 @@ u8 mode_flags(isa::Kind kind) {
     default:
       return 0;
   }
-}
-
-bool is_float(isa::OperandType type) {
-  using enum isa::OperandType;
-  return type == F16 || type == F32 || type == F64 || type == Bf16 || type == PackedF16 || type == PackedBf16 ||
-         type == PackedF32;
 }
 
 /// What an instruction is to observers that need not see all of them.

@@ -155,7 +155,7 @@ void check(const Kernel& kernel, ListReader lists) {
   call.check_without_data();
 }
 
-using Launch = void(WAVE_LAUNCH_PARAMETERS);
+using LaunchFunction = void(WAVE_LAUNCH_PARAMETERS);
 
 /// What tells the two operators apart: where the kernel comes from, and which inputs are its arguments.
 struct ByHandle {
@@ -238,7 +238,7 @@ struct Operator {
   static void redispatch(c10::DispatchKeySet keys, WAVE_LAUNCH_PARAMETERS) {
     static const c10::OperatorHandle self =
         c10::Dispatcher::singleton().findSchemaOrThrow(text("wave::", Source::kName).c_str(), "");
-    static const c10::TypedOperatorHandle<Launch> launch = self.typed<Launch>();
+    static const c10::TypedOperatorHandle<LaunchFunction> launch = self.typed<LaunchFunction>();
     launch.redispatch(keys, WAVE_LAUNCH_ARGUMENTS);
   }
 };

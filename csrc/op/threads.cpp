@@ -17,15 +17,15 @@ namespace wave {
 namespace {
 
 /// Of the threads that OpenMP has started none is in a child made by fork(), and GNU's runtime waits for them for ever.
-std::atomic<bool> is_forked{false};
-[[maybe_unused]] const int watching = pthread_atfork(nullptr, nullptr, [] { is_forked.store(true); });
+std::atomic<bool> has_forked{false};
+[[maybe_unused]] const int watching = pthread_atfork(nullptr, nullptr, [] { has_forked.store(true); });
 
 void run_worker(void* worker) { (*static_cast<const std::function<void()>*>(worker))(); }
 
 }  // namespace
 
 Parallel torch_threads() {
-  if (at::get_num_threads() == 1 || at::in_parallel_region() || GOMP_parallel == nullptr || is_forked) return {};
+  if (at::get_num_threads() == 1 || at::in_parallel_region() || GOMP_parallel == nullptr || has_forked) return {};
   return [](const std::function<void()>& worker) {
     constexpr unsigned kAsManyAsSet = 0;
     GOMP_parallel(run_worker, const_cast<std::function<void()>*>(&worker), kAsManyAsSet, 0);
