@@ -65,6 +65,22 @@ RULES = [
         "s_mov_b64 exec, 0",
     ),
     Rule("m0", "s_mov_b32 m0, 0", "s_movrels_b32 s40, s41", 1, CDNA),
+    Rule(
+        "m0_global",
+        "s_mov_b32 m0, 0",
+        "global_load_lds_dword v[40:41], off\ns_waitcnt vmcnt(0)",
+        1,
+        CDNA3,
+        "s_mov_b64 exec, 0",
+    ),
+    Rule(
+        "m0_scratch",
+        "s_mov_b32 m0, 0",
+        "scratch_load_lds_dword v40, off\ns_waitcnt vmcnt(0)",
+        1,
+        CDNA3,
+        "s_mov_b64 exec, 0",
+    ),
     Rule("set_get", SET_MODE, "s_getreg_b32 s40, hwreg(HW_REG_MODE)", 2, CDNA),
     Rule("set_set", SET_MODE, SET_MODE, 2, CDNA),
     Rule(
