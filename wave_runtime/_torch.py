@@ -516,12 +516,15 @@ def inductor_writes_python() -> bool:
     return not graph.cpp_wrapper and not graph.fx_wrapper
 
 
-def set_inductor_call(overload: OpOverload, call: Callable[..., Any]) -> None:
+def set_inductor_call(overload: OpOverload, call: Callable[..., Any], *, checks_results: bool = True) -> None:
     """Say what the code that Inductor writes for Python calls in the operator's place, with the same arguments.
 
     It is found by the operator's name, as the operator would be, so that code of caches finds it in every process.
+    Unless ``checks_results`` is false, that code asks of each result whether it has the sizes and strides that the
+    compiler counts on.
     """
     overload.inductor_call = call  # type: ignore[attr-defined]
+    overload.inductor_checks_results = checks_results  # type: ignore[attr-defined]
 
 
 def has_inductor_call(overload: OpOverload) -> bool:
@@ -534,6 +537,8 @@ def emit_inductor_call(operations: Sequence[Any], overload: OpOverload) -> None:
     for operation in operations:
         if getattr(operation, "op_overload", None) is overload:
             operation.python_kernel_name += ".inductor_call"
+        elif isinstance(operation, import_module("torch._inductor.ir").MultiOutput):
+            operation.skip_size_stride_alignment_checks = not overload.inductor_checks_results  # type: ignore[attr-defined]
 
 
 class InductorParts(NamedTuple):

@@ -62,6 +62,24 @@ def test_no_copies_and_order_with_fused_kernels() -> None:
     assert not re.search(r"clone|copy_", code), code
 
 
+@fresh_cache()
+def test_compiled_code_checks_results_of_programmed_operators_alone() -> None:
+    """What is declared has the sizes that the compiler was told, since it was told by the same expressions."""
+
+    @wave_runtime.define_op("wave_test::programmed_beside_declared")
+    def programmed(a: Tensor) -> Tensor:
+        return a.new_empty(a.shape).fill_(1)
+
+    def function(a: Tensor, b: Tensor) -> Tensor:
+        return opaque(programmed(a), b) + 1
+
+    a, b = torch.randn(500), torch.randn(500)
+    result, (code, *_) = run_and_get_code(torch.compile(function, fullgraph=True, dynamic=True), a, b)
+    assert torch.equal(result, 1 + b + 1)
+    checks = re.findall(r"assert_size_stride\(buf.*'torch\.ops\.wave_test\.(\w+)\.default'\)", code)
+    assert checks == ["programmed_beside_declared"], code
+
+
 def test_export_has_the_launch_itself() -> None:
     class Model(torch.nn.Module):
         def forward(self, a: Tensor, b: Tensor) -> Tensor:

@@ -213,6 +213,9 @@ def parameter_names(kernel: _C.Kernel) -> tuple[str, ...]:
 class DeclaredOperator(Operator):
     """An operator whose calls run no Python: on plain tensors from call to launch, else from the dispatcher on."""
 
+    # Contiguous results, whose sizes a compiler is told by the same expressions that make them.
+    _makes_what_is_declared = True
+
     def __init__(self, declaration: Declaration, *, inline: bool) -> None:
         self._call = declaration.declare(functools.partial(dispatch, self))
 
