@@ -12,7 +12,7 @@ from wave_runtime import _C
 
 Source = str | os.PathLike[str] | bytes
 
-_AMD = "AMD code object"
+AMD = "AMD code object"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Image:
     @property
     def is_amd(self) -> bool:
         """Whether it is a code object of AMD's."""
-        return self.code_object.format == _AMD
+        return self.code_object.format == AMD
 
     @property
     def processor(self) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wave_runtime._file import Image, Source, open_images
-
-_AMD = "AMD code object"
+from wave_runtime._file import AMD, Image, Source, open_images
 
 
 def describe(source: Source, target: str | None = None) -> dict[str, Any]:
@@ -157,7 +155,7 @@ def render(description: dict[str, Any]) -> str:
 
 
 def _render_image(image: dict[str, Any]) -> str:
-    versions = {_AMD: "code object v{}", "PTX": "PTX {}", "cubin": "cubin"}
+    versions = {AMD: "code object v{}", "PTX": "PTX {}", "cubin": "cubin"}
     return f"{image['target']}, {versions[image['format']].format(image['version'])}"
 
 

@@ -52,7 +52,7 @@ KernelFault fault_of(const std::vector<Finding>& found, const Noun& noun) {
 }  // namespace
 
 FindingSite site_at(const Module& module, const KernelInfo& kernel, u32 lanes, u64 pc, const WaveName& name) {
-  return {.pc = static_cast<i64>(pc - module.load_address(kernel.entry_address)),
+  return {.pc = module.offset_in(kernel, pc),
           .symbol = module.symbol(pc),
           .instruction = module.disassemble(pc, lanes),
           .frames = module.frames(pc),

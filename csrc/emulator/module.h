@@ -95,6 +95,10 @@ class Module {
   u64 load_address(u64 address) const { return base_ + address; }
   /// The reverse.
   u64 file_address(u64 address) const { return address - base_; }
+  /// How far behind a kernel's entry an address in memory is.
+  i64 offset_in(const KernelInfo& kernel, u64 pc) const {
+    return static_cast<i64>(pc - load_address(kernel.entry_address));
+  }
 
   /// The function that contains `pc`, translated for `registers` (once). Throws Fault where `pc` is not in executable
   /// memory.

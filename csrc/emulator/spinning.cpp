@@ -107,7 +107,7 @@ KernelFault SpinWatch::report(const LaunchState& launch, Findings& findings, u64
   fault.workgroup = first.id;
   fault.wave = wait.wave;
   fault.lane = wait.lane;
-  fault.pc = static_cast<i64>(wait.pc - launch.module.load_address(launch.kernel.entry_address));
+  fault.pc = launch.module.offset_in(launch.kernel, wait.pc);
   fault.instruction = launch.module.disassemble(wait.pc, launch.lanes);
   if (wait.what == WaitsFor::Memory) fault.address = wait.bytes.begin();
   fault.is_access = false;

@@ -23,6 +23,30 @@ namespace wave::emulator {
 /// atomic, or a store to memory of what was computed depends on undefined bits. To copy them is no use of them.
 class UninitializedChecker : public Observer {
  public:
+  /// How undefined bits are turned when an instruction is tried; at first they are left as they are. The bits that the
+  /// third and the fourth turn are together those that the second turns: so copies, and what is made of bits one by
+  /// one, are told from what is computed. As are those of the next three, which leave about half of the bits alone: for
+  /// 3 x + 1 and its like, to invert x is to invert the result. And of three more, since one sum in a thousand looks
+  /// like a copy to those alone. The last two are of comparisons alone: what is undefined becomes what it is compared
+  /// with, or one less.
+  enum Turn {
+    kAsIs,
+    kAll,
+    kSome,
+    kOthers,
+    kHalf,
+    kSomeOfHalf,
+    kOthersOfHalf,
+    kOtherHalf,
+    kSomeOfOtherHalf,
+    kOthersOfOtherHalf,
+    kToZero,
+    kToOne,
+    kToOther,
+    kBelowOther,
+    kTurns
+  };
+
   UninitializedChecker(Findings& findings, UndefinedPages& pages) : findings_(findings), global_(pages) {}
   void start(const Wave& wave) override;
   void before(const Wave& wave, const Op* op) override;
@@ -211,7 +235,7 @@ class UninitializedChecker : public Observer {
   std::vector<Access> accesses_;  ///< ... of a load those with undefined bits, of a store those that need a look
   bool stores_some_ = false;      ///< the data of a store have undefined bits
   std::vector<Source> named_;     ///< by dword of what is stored: where bits come from that no instruction has read
-  std::array<Trial, 14> trials_;
+  std::array<Trial, kTurns> trials_;
   std::vector<Pending> pending_;
 };
 

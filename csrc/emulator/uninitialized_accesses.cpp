@@ -8,13 +8,6 @@
 
 namespace wave::emulator {
 
-namespace {
-
-/// The turns of UninitializedChecker::try_with that turn no undefined bits and all.
-constexpr int kTurnNothing = 0, kTurnAll = 1;
-
-}  // namespace
-
 /// Lanes' dwords of scratch lie side by side, so that what is known of it is as long as it is deep.
 u64 UninitializedChecker::place(const Access& access, u64 i) const {
   const u64 address = access.span.begin() + i;
@@ -185,19 +178,17 @@ void UninitializedChecker::load_again(const Op* op, const std::map<u8*, u8>& tur
   const auto turn_memory = [&] {
     for (const auto& [byte, bits] : turned) *byte ^= bits;
   };
-  trials_[kTurnNothing].has_failed = false;
-  trials_[kTurnNothing].rows.clear();
-  for (const u32 row : now_->writes) trials_[kTurnNothing].rows.push_back(wave.v[row]);
-  std::copy_n(wave.s, trials_[kTurnNothing].scalars.size(), trials_[kTurnNothing].scalars.begin());
-  for (const int turn : {kTurnNothing, kTurnAll}) {
-    if (turn == kTurnNothing && loaded_.empty()) continue;  // nobody else writes LDS and scratch meanwhile
-    const auto recalled = [&](AddressSpan span, void* to, int lane) {
-      return recall(span, to, lane, turn == kTurnAll);
-    };
+  trials_[kAsIs].has_failed = false;
+  trials_[kAsIs].rows.clear();
+  for (const u32 row : now_->writes) trials_[kAsIs].rows.push_back(wave.v[row]);
+  std::copy_n(wave.s, trials_[kAsIs].scalars.size(), trials_[kAsIs].scalars.begin());
+  for (const int turn : {kAsIs, kAll}) {
+    if (turn == kAsIs && loaded_.empty()) continue;  // nobody else writes LDS and scratch meanwhile
+    const auto recalled = [&](AddressSpan span, void* to, int lane) { return recall(span, to, lane, turn == kAll); };
     restore_rows(wave);
-    if (turn == kTurnAll) turn_memory();
+    if (turn == kAll) turn_memory();
     wave.group->unwatched(recalled, [&] { try_with(op, turn, trials_[turn]); });
-    if (turn == kTurnAll) turn_memory();
+    if (turn == kAll) turn_memory();
   }
   for (size_t i = 0; i < actual.size(); ++i) wave.v[now_->rows[i]] = actual[i];
 }
@@ -243,7 +234,7 @@ void UninitializedChecker::load(const Op* op) {
   if ((any == 0 && kept == 0) || (now_->writes.empty() && now_->scalar_writes.none())) return define_results(wave);
   concerned |= kept;
   load_again(op, turned);
-  const Trial &as_is = trials_[kTurnNothing], &trial = trials_[kTurnAll];
+  const Trial &as_is = trials_[kAsIs], &trial = trials_[kAll];
   if (as_is.has_failed || trial.has_failed) return define_results(wave);
   for (size_t i = 0; i < now_->writes.size(); ++i) {
     for (u64 left = wave.exec(); left != 0; left &= left - 1) {
@@ -262,7 +253,7 @@ void UninitializedChecker::load(const Op* op) {
 void UninitializedChecker::take_loaded_scalars(Source source) {
   for (u32 number = 0; number < 128; ++number) {
     if (!now_->scalar_writes[number]) continue;
-    state_->set_scalar(number, trials_[kTurnNothing].scalars[number] ^ trials_[kTurnAll].scalars[number], source);
+    state_->set_scalar(number, trials_[kAsIs].scalars[number] ^ trials_[kAll].scalars[number], source);
   }
 }
 

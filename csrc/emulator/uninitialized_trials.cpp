@@ -12,29 +12,6 @@ namespace wave::emulator {
 
 namespace {
 
-/// Turns, of which the first leaves everything as it is. The bits that the third and the fourth turn are together those
-/// that the second turns: so copies, and what is made of bits one by one, are told from what is computed. As are those
-/// of the next three, which leave about half of the bits alone: for 3 x + 1 and its like, to invert x is to invert the
-/// result. And of three more, since one sum in a thousand looks like a copy to those alone. The last two are of
-/// comparisons alone: what is undefined becomes what it is compared with, or one less.
-enum Turn {
-  kAsIs,
-  kAll,
-  kSome,
-  kOthers,
-  kHalf,
-  kSomeOfHalf,
-  kOthersOfHalf,
-  kOtherHalf,
-  kSomeOfOtherHalf,
-  kOthersOfOtherHalf,
-  kToZero,
-  kToOne,
-  kToOther,
-  kBelowOther,
-  kTurns
-};
-
 /// Bits without a pattern, of a register and a lane: always the same, and in every 16 lanes, as matrices of RDNA3 are
 /// there.
 u32 scattered(u32 number, int lane) {
@@ -44,6 +21,7 @@ u32 scattered(u32 number, int lane) {
 }
 
 u32 turned_bits(int turn, u32 value, u32 undefined, u32 scatter) {
+  using enum UninitializedChecker::Turn;
   const u32 half = std::rotl(scatter, 13), other = std::rotl(scatter, 7), some = std::rotl(scatter, 22);
   const u32 masks[kTurns] = {
       0,     ~0u,    scatter, ~scatter, half, half & scatter, half & ~scatter, other, other & some, other & ~some,
@@ -58,6 +36,7 @@ struct Difference {
 };
 template <class Value>
 Difference difference(int turns, const Value& value) {
+  using enum UninitializedChecker::Turn;
   u32 d[kTurns], bits = 0;
   for (int turn = kAll; turn < turns; ++turn) bits |= d[turn] = value(turn) ^ value(kAsIs);
   return {bits, d[kAll] != (d[kSome] ^ d[kOthers]) || d[kHalf] != (d[kSomeOfHalf] ^ d[kOthersOfHalf]) ||

@@ -37,7 +37,7 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   result.workgroup = id;
   result.wave = wave.index;
   result.lane = fault.lane;
-  result.pc = static_cast<i64>(pc - launch.module.load_address(launch.kernel.entry_address));
+  result.pc = launch.module.offset_in(launch.kernel, pc);
   result.instruction = launch.module.disassemble(pc, launch.lanes);
   if (fault.has_address) result.address = fault.address;
   return result;

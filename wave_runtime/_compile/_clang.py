@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import wave_emulator
-from wave_runtime import _C
-from wave_runtime._compile._names import of_symbols
+from wave_runtime._compile._names import of_image
 from wave_runtime._compile._precompiled import precompiled, refuse, rule_in
 from wave_runtime._compile._types import signatures
 from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, included, run
@@ -179,7 +178,7 @@ def _compile(unit: Unit, program: Program, folder: Path, headers: Sequence[_Head
     run(unit, [[*command, *unit.options, source, "-o", image]], folder)
     files = _assembly_files(unit, source.parent) if unit.language == "asm" else []
     data = image.read_bytes()
-    return Compiled(data, *of_symbols(_C.CodeObject(data).describe()["kernels"]), files)
+    return Compiled(data, *of_image(data), files)
 
 
 def assembly(unit: Unit, program: Program, folder: Path) -> bytes:
@@ -242,7 +241,7 @@ def _link(unit: Unit, program: Program, folder: Path, headers: Sequence[_Headers
     link = [program.path, *_target_options(unit), _version_of_code_objects(unit), level, "-flto"]
     run(unit, [[*link, *parts, "-o", image]], folder)
     data = image.read_bytes()
-    types, symbols = of_symbols(_C.CodeObject(data).describe()["kernels"])
+    types, symbols = of_image(data)
     files: list[str] = []
     for number, (part, source) in enumerate(zip(unit.sources, sources, strict=True)):
         if part.language == "hip":

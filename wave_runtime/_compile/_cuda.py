@@ -8,8 +8,7 @@ import os
 import shutil
 from pathlib import Path
 
-from wave_runtime import _C
-from wave_runtime._compile._names import of_symbols
+from wave_runtime._compile._names import of_image
 from wave_runtime._compile._rtc import Rtc, files_in, open_first
 from wave_runtime._compile._unit import Compiled, CompileError, Program, Unit, included, run
 
@@ -86,4 +85,4 @@ def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
 
 def _compiled(image: bytes, files: list[str]) -> Compiled:
     """The image, with the names and types that the symbols tell of kernels that are not extern "C"."""
-    return Compiled(image, *of_symbols(_C.CodeObject(image).describe()["kernels"]), files)
+    return Compiled(image, *of_image(image), files)

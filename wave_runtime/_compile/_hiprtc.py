@@ -8,8 +8,7 @@ from pathlib import Path
 
 import torch
 
-from wave_runtime import _C
-from wave_runtime._compile._names import of_symbols
+from wave_runtime._compile._names import of_image
 from wave_runtime._compile._rtc import Rtc, files_in, open_first
 from wave_runtime._compile._unit import Compiled, Program, Unit
 from wave_runtime._device import has_gpu, target_of
@@ -47,4 +46,4 @@ def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
     library = _library()
     assert library is not None
     data = library.compile(unit, [f"--offload-arch={unit.target}", "-std=c++17", "-O3"], _HEADERS)
-    return Compiled(data, *of_symbols(_C.CodeObject(data).describe()["kernels"]))
+    return Compiled(data, *of_image(data))

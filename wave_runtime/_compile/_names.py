@@ -14,6 +14,11 @@ _QUALIFIERS = re.compile(r"\b(?:const|volatile|restrict)\b")
 _SIZES = {"bool": 1, **{name: int(name[1:]) // 8 for name in C_NAMES.values() if name != "bf16"}, **BYTES}
 
 
+def of_image(image: bytes) -> tuple[dict[str, str], dict[str, str]]:
+    """of_symbols() of the kernels of a code object or a cubin."""
+    return of_symbols(_C.CodeObject(image).describe()["kernels"])
+
+
 def of_symbols(kernels: Iterable[dict[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
     """The kernels of a code object whose metadata has no types, as those of compilers have none.
 
