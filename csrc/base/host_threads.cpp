@@ -1,6 +1,5 @@
 #include "base/host_threads.h"
 
-#include <iterator>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -26,14 +25,15 @@ int thread_count() {
 Parallel host_threads() {
   const int count = known_count.get(thread_count);
   if (count <= 1) return {};
-  return [count](const std::function<void()>& worker) {
+  const auto run = [count](const Parallel::Worker& worker) {
     std::vector<std::jthread> helpers;
     try {
-      while (std::ssize(helpers) < count - 1) helpers.emplace_back(worker);
+      for (int thread = 1; thread < count; ++thread) helpers.emplace_back(worker, thread);
     } catch (const std::system_error&) {  // no more threads: those that there are do it
     }
-    worker();
+    worker(0);
   };
+  return {count, run};
 }
 
 }  // namespace wave

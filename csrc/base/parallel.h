@@ -5,8 +5,15 @@
 
 namespace wave {
 
-/// Runs `worker` on the calling thread and on as many others as the provider has, all at once, and returns when each
-/// has returned. The worker does not throw.
-using Parallel = std::function<void(const std::function<void()>& worker)>;
+/// What a provider lends.
+struct Parallel {
+  /// What a thread runs, which does not throw. `thread` is its number, below that of threads, and its own.
+  using Worker = std::function<void(int thread)>;
+
+  int threads = 1;  ///< with the calling one; there may be fewer
+  /// Runs the worker on the calling thread and the others, all at once, and returns when each has returned. Where the
+  /// provider keeps its threads, each has the same number in every call. Empty where there is the calling one alone.
+  std::function<void(const Worker& worker)> run;
+};
 
 }  // namespace wave

@@ -1,6 +1,7 @@
 #include "emulator/dispatch.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -54,13 +56,13 @@ struct Stopped {};
 /// is whether other threads are asked for help, and how many workgroups one of them takes.
 class Scheduler {
  public:
-  explicit Scheduler(const LaunchState& launch) : launch_(launch) {}
+  explicit Scheduler(const LaunchState& launch) : launch_(launch) { ranges_[0] = {0, launch.workgroups}; }
 
   Statistics run() {
     if (has_help() && is_worth_help(expected())) {
       run_on_all_threads();
     } else {
-      work(true);
+      work(0, true);
       if (!is_over()) run_on_all_threads();
     }
     print();
@@ -73,6 +75,12 @@ class Scheduler {
 
  private:
   enum class Order : u8 { GoOn, Stop, TimeIsUp };
+
+  /// Workgroups, by number.
+  struct WorkgroupRange {
+    u64 next, end;
+    u64 size() const { return end - next; }
+  };
 
   /// What a thread has taken: workgroups to begin, from `next` to `end`, or one to go on with.
   struct Batch {
@@ -99,11 +107,12 @@ class Scheduler {
 
   void run_on_all_threads() {
     several_threads_ = goes_on_ = true;
-    launch_.dispatch.parallel([this] { work(std::this_thread::get_id() == caller_); });
+    share_out();
+    launch_.dispatch.parallel.run([this](int thread) { work(thread, std::this_thread::get_id() == caller_); });
   }
 
   /// Runs workgroups until there are none left; on the calling thread, until it is time to ask other threads for help.
-  void work(bool is_caller) {
+  void work(int thread, bool is_caller) {
     const FloatState float_state;
     const LostMemoryGuard guard(launch_.memory());
     const Workgroup::Look look = [this, is_caller] { this->look(is_caller); };
@@ -111,7 +120,7 @@ class Scheduler {
     std::optional<Batch> batch;        // what was taken last, until it is put back
     Nanoseconds each{};                // what one of its workgroups has taken
     try {
-      while ((batch = take(is_caller, each, group.get(), std::exchange(batch, std::nullopt)))) {
+      while ((batch = take(thread, is_caller, each, group.get(), std::exchange(batch, std::nullopt)))) {
         const Clock::time_point begin = Clock::now();
         run(*batch, group, look);
         const Nanoseconds taken = Clock::now() - begin;
@@ -198,7 +207,7 @@ class Scheduler {
 
   bool has_help() const {
     const Dispatch& dispatch = launch_.dispatch;
-    return dispatch.parallel && !dispatch.deterministic && dispatch.observer == nullptr && launch_.workgroups > 1;
+    return dispatch.parallel.run && !dispatch.deterministic && dispatch.observer == nullptr && launch_.workgroups > 1;
   }
   static bool is_worth_help(Nanoseconds remaining) { return remaining > kSoon; }
 
@@ -229,16 +238,16 @@ class Scheduler {
     std::lock_guard lock(mutex_);
     return is_over_locked();
   }
-  bool is_over_locked() const { return error_ || finished_ == launch_.workgroups; }
+  bool is_over_locked() const { return error_ ? left_ == 0 : finished_ == launch_.workgroups; }
 
   /// What to run next, or nothing where there is nothing for this thread, which has run `last`. The calling thread
   /// stays as long as others are at work, so that it can be interrupted. `group`: the storage of those that began on
   /// this thread, if any.
-  std::optional<Batch> take(bool is_caller, Nanoseconds each, Workgroup* group, std::optional<Batch> last) {
+  std::optional<Batch> take(int thread, bool is_caller, Nanoseconds each, Workgroup* group, std::optional<Batch> last) {
     std::unique_lock lock(mutex_);
     if (last) put_back_locked(*last);
     for (;;) {
-      std::optional<Batch> batch = is_over_locked() ? std::nullopt : next_batch(is_caller, each);
+      std::optional<Batch> batch = is_over_locked() ? std::nullopt : next_batch(thread, is_caller, each);
       if (batch || !is_caller || (is_over_locked() && running_ == 0)) {
         tell_caller(lock);
         return batch;
@@ -274,15 +283,47 @@ class Scheduler {
   }
 
   /// Whether a workgroup is left that may begin now.
-  bool may_begin() const { return next_ < launch_.workgroups && resident_ < launch_.max_resident; }
+  bool may_begin() const { return left_ != 0 && resident_ < launch_.max_resident; }
 
-  std::optional<Batch> next_batch(bool is_caller, Nanoseconds each) {
+  /// Gives each thread a range of the workgroups that have not begun. Threads that keep their numbers have the same
+  /// workgroups in every launch then, whose memory their caches have. In order where workgroups may wait for earlier
+  /// ones, and where what is found depends on it.
+  void share_out() {
+    if (launch_.workgroups > launch_.max_resident || launch_.function.waits || launch_.dispatch.checks != nullptr)
+      return;
+    const WorkgroupRange all = ranges_[0];
+    range_count_ = static_cast<size_t>(std::clamp<u64>(launch_.dispatch.parallel.threads, 1, ranges_.size()));
+    u64 next = all.next;
+    for (size_t i = 0; i < range_count_; ++i) {
+      const u64 end = all.next + all.size() * (i + 1) / range_count_;
+      ranges_[i] = {std::exchange(next, end), end};
+    }
+  }
+
+  /// Where a thread takes workgroups from: its own range, in which it puts half of the longest one when it is empty.
+  /// The one with the lowest number where they are found to wait for one another.
+  WorkgroupRange& range_of(int thread) {
+    const std::span ranges(ranges_.data(), range_count_);
+    if (launch_.function.waits)
+      return *std::ranges::find_if(ranges, [](const WorkgroupRange& range) { return range.size() != 0; });
+    WorkgroupRange& own = ranges[static_cast<size_t>(thread) % range_count_];
+    if (own.size() == 0) {
+      WorkgroupRange& longest = *std::ranges::max_element(ranges, {}, &WorkgroupRange::size);
+      own = {longest.next + longest.size() / 2, longest.end};
+      longest.end = own.next;
+    }
+    return own;
+  }
+
+  std::optional<Batch> next_batch(int thread, bool is_caller, Nanoseconds each) {
     std::optional<Batch> batch;
     const bool goes_on = is_caller && std::exchange(goes_on_, false) && !suspended_.empty();
     if (!goes_on && may_begin()) {
-      const u64 count = std::min(batch_size(each), launch_.max_resident - resident_);
-      batch = {.next = next_, .end = next_ + count};
-      next_ += count;
+      WorkgroupRange& range = range_of(thread);
+      const u64 count = std::min({batch_size(each), range.size(), launch_.max_resident - resident_});
+      batch = {.next = range.next, .end = range.next + count};
+      range.next += count;
+      left_ -= count;
       resident_ += count;
     } else if (!suspended_.empty()) {
       batch = {.suspended = std::move(suspended_.front())};
@@ -295,11 +336,11 @@ class Scheduler {
   /// So many that a thread is busy for a while, and few enough that all threads end together.
   u64 batch_size(Nanoseconds each) const {
     if (each == Nanoseconds()) return 1;
-    const u64 remaining = launch_.workgroups - next_;
-    return std::clamp<u64>(static_cast<u64>(kBatch / each), 1, std::max<u64>(remaining / kShares, 1));
+    return std::clamp<u64>(static_cast<u64>(kBatch / each), 1, std::max<u64>(left_ / kShares, 1));
   }
 
   void suspend(std::unique_ptr<Workgroup> group) {
+    if (several_threads_) launch_.function.waits = true;
     std::lock_guard lock(mutex_);
     suspended_.push_back(std::move(group));
     if (spins_ != nullptr) stop_if_stuck();
@@ -312,7 +353,7 @@ class Scheduler {
     if (is_stuck && !stuck_since_) stuck_since_ = now;
     if (!is_stuck || error_ || Nanoseconds(now - *stuck_since_).count() < launch_.dispatch.patience * 1e9) return;
     Findings& findings = launch_.dispatch.checks->findings();
-    stop_locked(std::make_exception_ptr(spins_->report(launch_, findings, launch_.workgroups - next_)));
+    stop_locked(std::make_exception_ptr(spins_->report(launch_, findings, left_)));
   }
 
   void put_back(const Batch& batch) {
@@ -358,7 +399,7 @@ class Scheduler {
     std::lock_guard lock(mutex_);
     if (error_ && workgroup >= first_failed_) return;
     error_ = error;
-    first_failed_ = workgroup;
+    end_before(workgroup);
   }
 
   /// Ends the launch now, with an error that is not a workgroup's own.
@@ -369,7 +410,17 @@ class Scheduler {
   void stop_locked(std::exception_ptr error) {
     order_ = Order::Stop;
     error_ = error;
-    first_failed_ = 0;
+    end_before(0);
+  }
+
+  /// No workgroup from here on begins.
+  void end_before(u64 workgroup) {
+    first_failed_ = workgroup;
+    left_ = 0;
+    for (WorkgroupRange& range : std::span(ranges_.data(), range_count_)) {
+      range.end = std::clamp(workgroup, range.next, range.end);
+      left_ += range.size();
+    }
   }
 
   static u64 quantum(const Dispatch& dispatch) {
@@ -391,9 +442,11 @@ class Scheduler {
   std::condition_variable changed_;
   std::atomic<bool> caller_waits_ = false;  ///< written under the lock
   bool goes_on_ = false;                    ///< the calling thread, with the workgroup that it has begun
-  u64 next_ = 0;                            ///< the number of the next workgroup to be taken
-  u64 resident_ = 0;                        ///< taken and not ended
-  u64 running_ = 0;                         ///< batches that are under way
+  std::array<WorkgroupRange, 64> ranges_;   ///< of workgroups to be taken; the first ones count
+  size_t range_count_ = 1;
+  u64 left_ = launch_.workgroups;  ///< in all ranges
+  u64 resident_ = 0;               ///< taken and not ended
+  u64 running_ = 0;                ///< batches that are under way
   u64 finished_ = 0;
   std::list<std::unique_ptr<Workgroup>> suspended_;  // whose being empty takes no memory, as a deque's does
   std::optional<Clock::time_point> stuck_since_;

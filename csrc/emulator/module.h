@@ -65,6 +65,8 @@ class TranslatedFunction {
   /// What a workgroup took that began here, on one thread, in the last launch; 0: there was none. For the schedule
   /// alone.
   mutable std::atomic<u32> nanoseconds_of_workgroup{0};
+  /// Whether a workgroup that began here has ever left its thread to others before its end. Likewise.
+  mutable std::atomic<bool> waits{false};
 
  private:
   friend class Translator;

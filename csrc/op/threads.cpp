@@ -11,6 +11,7 @@
 // its operators.
 extern "C" __attribute__((weak)) void GOMP_parallel(void (*function)(void*), void* data, unsigned threads,
                                                     unsigned flags);
+extern "C" __attribute__((weak)) int omp_get_thread_num();
 
 namespace wave {
 
@@ -20,16 +21,18 @@ namespace {
 std::atomic<bool> has_forked{false};
 [[maybe_unused]] const int watching = pthread_atfork(nullptr, nullptr, [] { has_forked.store(true); });
 
-void run_worker(void* worker) { (*static_cast<const std::function<void()>*>(worker))(); }
+void run_worker(void* worker) { (*static_cast<const Parallel::Worker*>(worker))(omp_get_thread_num()); }
 
 }  // namespace
 
 Parallel torch_threads() {
-  if (at::get_num_threads() == 1 || at::in_parallel_region() || GOMP_parallel == nullptr || has_forked) return {};
-  return [](const std::function<void()>& worker) {
+  const int threads = at::get_num_threads();
+  if (threads == 1 || at::in_parallel_region() || GOMP_parallel == nullptr || has_forked) return {};
+  const auto run = [](const Parallel::Worker& worker) {
     constexpr unsigned kAsManyAsSet = 0;
-    GOMP_parallel(run_worker, const_cast<std::function<void()>*>(&worker), kAsManyAsSet, 0);
+    GOMP_parallel(run_worker, const_cast<Parallel::Worker*>(&worker), kAsManyAsSet, 0);
   };
+  return {threads, run};
 }
 
 }  // namespace wave
