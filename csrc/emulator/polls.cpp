@@ -177,8 +177,8 @@ bool computes_floats(const isa::Row& row) {
   return row.kind == Kind::VectorAlu && std::ranges::any_of(std::span(row.operands, row.operand_count), is_float);
 }
 
-/// Whether a loop reads memory by atomics, and stores nothing. One that also computes floats makes an atomic of them by
-/// compare-and-swap, and waits for nobody.
+/// Whether a loop reads memory by atomics, and stores nothing there: where one work-item asks for all, it tells the
+/// others by LDS. One that also computes floats makes an atomic of them by compare-and-swap, and waits for nobody.
 bool polls_memory(const Wave& wave, u64 begin, u64 branch) {
   bool asks = false;
   for (u64 pc = begin; pc <= branch; pc += 4 * u64{wave.function->at(pc)->size}) {
@@ -187,10 +187,10 @@ bool polls_memory(const Wave& wave, u64 begin, u64 branch) {
     const isa::Row& row = *instruction.row;
     const Direction direction = row.memory.direction;
     if (computes_floats(row)) return false;
-    if (row.kind != Kind::VectorMemory && row.kind != Kind::Lds) continue;
+    if (row.kind != Kind::VectorMemory) continue;
     if (direction == Direction::Store && row.format != isa::Format::SCRATCH) return false;
     const bool modifies = direction == Direction::Atomic && isa::has_result(instruction);
-    asks |= row.kind == Kind::VectorMemory && (modifies || isa::is_atomic_load(instruction));
+    asks |= modifies || isa::is_atomic_load(instruction);
   }
   return asks;
 }

@@ -30,8 +30,8 @@ isa::Scope scope_of(const Wave& wave, const isa::Instruction& instruction, u64 p
 /// The same, or has atomics that return what was in LDS.
 bool may_acquire_in_lds(const Wave& wave);
 
-/// Whether the function that a wave is in has a loop that reads memory by atomics and stores nothing: what it waits for
-/// another workgroup may have to do.
+/// Whether the function that a wave is in has a loop that reads memory by atomics and stores nothing there: what it
+/// waits for another workgroup may have to do.
 bool waits_for_memory(const Wave& wave);
 
 }  // namespace wave::emulator
