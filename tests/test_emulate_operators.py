@@ -1,4 +1,4 @@
-"""wave_runtime.emulate: operators of programs that have kernels for GPUs alone."""
+"""wave_runtime.emulate: operators of programs, and of torch, that have kernels for GPUs alone."""
 
 from __future__ import annotations
 
@@ -97,3 +97,34 @@ def test_it_ends_with_the_emulation() -> None:
             assert torch.ops.emulated.ended(torch.ones(2)).tolist() == [2, 2]
         with pytest.raises(NotImplementedError, match="emulated::ended"):
             torch.ops.emulated.ended(torch.ones(2))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_products_in_another_type(gpu: object, dtype: torch.dtype) -> None:
+    """Of halves, whose sums are not rounded to halves."""
+    a, b, c = (torch.randn(2, 16, 16, device="cuda").to(dtype) for _ in range(3))
+    products = {"mm": (a[0], b[0]), "bmm": (a, b), "addmm": (c[0], a[0], b[0]), "baddbmm": (c, a, b)}
+    for name, operands in products.items():
+        product = getattr(torch, name)
+        scales = {"beta": 2, "alpha": 0.5} if "add" in name else {}
+        expected = product(*(each.float() for each in operands), **scales)
+        got = product(*operands, out_dtype=torch.float32, **scales)
+        assert got.dtype == torch.float32
+        assert torch.equal(got, expected)
+        out = torch.empty_like(expected)
+        assert product(*operands, out_dtype=torch.float32, **scales, out=out) is out
+        assert torch.equal(out, expected)
+        assert torch.equal(product(*operands, out_dtype=dtype, **scales), product(*operands, **scales))
+    with pytest.raises(RuntimeError, match="out_dtype must be the same as input dtype or fp32"):
+        torch.mm(a[0].float(), b[0].float(), out_dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="to have the same dtype"):
+        torch.bmm(a.float(), b, out_dtype=torch.float32)
+
+
+def test_products_in_another_type_end_with_the_emulation() -> None:
+    a = torch.randn(4, 4).half()
+    for _ in range(2):
+        with wave_runtime.emulate("gfx942"):
+            assert torch.mm(a, a, out_dtype=torch.float32).dtype == torch.float32
+        with pytest.raises(NotImplementedError, match="aten::mm"):
+            torch.mm(a, a, out_dtype=torch.float32)

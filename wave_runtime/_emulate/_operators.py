@@ -1,8 +1,8 @@
-"""Operators of programs that have a kernel for GPUs and none for CPUs: where a GPU is emulated, its tensors are CPU
-tensors, and so the kernel stands in for the CPU's, until there is one.
+"""Operators that have a kernel for GPUs and none for CPUs: where a GPU is emulated, its tensors are CPU tensors, and so
+a program's kernel stands in for the CPU's, until there is one.
 
 All registrations in Python come to torch.library.Library.impl. What was registered before the emulation began is not
-known.
+known. Of torch's own operators the products whose sums stay in f32 have stand-ins here.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from wave_runtime._emulate._patches import Patches
 
 _STANDS_FOR = {"CUDA": "CPU", "AutogradCUDA": "AutogradCPU"}
 _KEYS = frozenset(_STANDS_FOR.values())
+_PRODUCTS = ("mm", "bmm", "addmm", "baddbmm")  # their overloads with out_dtype are for GPUs alone
 
 
 class _StandIn:
@@ -56,8 +57,32 @@ def _impl(original: Callable[..., None], stand_ins: dict[tuple[str, str], _Stand
     return impl
 
 
+def _with_dtype(product: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """A product of tensors of one type in another one."""
+
+    def kernel(*operands: Any, **options: Any) -> torch.Tensor:
+        *tensors, dtype = operands
+        one, given = (each.dtype for each in tensors[-2:])
+        if dtype != given and not (dtype == torch.float32 and given in (torch.float16, torch.bfloat16)):
+            raise RuntimeError("out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs")
+        if one != given:
+            raise RuntimeError(f"expected both factors to have the same dtype, but got: {one} and {given}")
+        return product(*(each.to(dtype) for each in tensors), **options)
+
+    return kernel
+
+
+def _register_products(library: Any) -> None:
+    for name in _PRODUCTS:
+        for overload in (f"{name}.dtype", f"{name}.dtype_out"):
+            if not _torch.has_kernel(f"aten::{overload}", "CPU"):
+                library.impl(overload, _with_dtype(getattr(torch, name)), "CPU")
+
+
 def replace(patches: Patches) -> None:
     """Have kernels that are registered from now on for GPUs stand in for the CPU's."""
+    products = _StandIn(_register_products, "aten")
+    patches.call_at_the_end(products.destroy)
     stand_ins: dict[tuple[str, str], _StandIn] = {}
 
     def end() -> None:
