@@ -19,10 +19,13 @@ import warm_python
 from requirements import HIP_LIBRARY
 from support import ROOT, first_or_long
 
+from wave_runtime import _C
+
 PROGRAMS = ROOT / "tests" / "hip"
 TESTS = re.findall(r'\{"(\w+)", ', (PROGRAMS / "program.hip").read_text())
 TIMEOUT = 300
 PROCESSORS = ("gfx942", "gfx90a", "gfx1030", "gfx1100")
+GENERIC = ("gfx9-generic", "gfx9-4-generic", "gfx10-3-generic", "gfx11-generic", "gfx12-generic")
 
 pytestmark = pytest.mark.needs("hip-compiler")
 Compile = Callable[..., Path]
@@ -245,6 +248,19 @@ def test_functions_that_the_device_libraries_lack(compile: Compile, processor: s
     for kind, text, *found in conversions:
         value = Fraction(float.fromhex(text)) if "x" in text else Fraction(text)
         assert list(map(float.fromhex, found)) == directed(value, {"f32": np.float32, "f64": np.float64}[kind]), text
+
+
+def test_toolchain_is_for_every_processor(toolchain: Path) -> None:
+    """And every generic target: clang compiles for none whose file is missing."""
+    names = sorted([*_C.emulator_processors(), *GENERIC])
+    files = [f"oclc_isa_version_{name.removeprefix('gfx')}.bc" for name in names]
+    libraries = toolchain / "amdgcn" / "bitcode"
+    assert [name for name in files if not (libraries / name).exists()] == []
+
+
+def test_program_for_a_generic_target(compile: Compile) -> None:
+    program = compile("wrapping_atomics.hip", "gfx11-generic", options=("-mcode-object-version=6",))
+    wrapping_atomics(program, "gfx1151")
 
 
 @pytest.mark.parametrize("processor", [*PROCESSORS, "gfx1201"])

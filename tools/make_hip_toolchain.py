@@ -18,7 +18,24 @@ from wave_emulator import _hip
 HEADERS = Path("/usr/include/hip")
 BITCODE = Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
 # What the device libraries know a processor by: __oclc_ISA_version (ROCm's device libraries, oclc/).
-ISA_VERSIONS = {"gfx90a": 9010, "gfx942": 9402, "gfx950": 9500, "gfx1030": 10300, "gfx1100": 11000, "gfx1201": 12001}
+ISA_VERSIONS = {
+    "gfx90a": 9010,
+    "gfx942": 9402,
+    "gfx950": 9500,
+    "gfx1030": 10300,
+    "gfx1100": 11000,
+    "gfx1101": 11001,
+    "gfx1102": 11002,
+    "gfx1150": 11500,
+    "gfx1151": 11501,
+    "gfx1200": 12000,
+    "gfx1201": 12001,
+    "gfx9-generic": 9000,
+    "gfx9-4-generic": 9400,
+    "gfx10-3-generic": 10300,
+    "gfx11-generic": 11003,
+    "gfx12-generic": 12000,
+}
 # The file that has it has functions, too, that newer headers and compilers than ROCm 5.2's call: for wall_clock64(),
 # for printf by a buffer, which begins with the bytes in use and their limit, and for conversions that round to zero,
 # down and up: of FP16, and those behind __int2float_rz() and its like.
