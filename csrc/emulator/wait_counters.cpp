@@ -19,6 +19,7 @@ using isa::kStoreCount;
 
 static_assert(kStoreCount == kLoadCount << 1 && kLdsCount == kLoadCount << 2 && kScalarCount == kLoadCount << 3);
 constexpr Counters kCounted = kLoadCount | kStoreCount | kLdsCount | kScalarCount;
+constexpr u32 kSingleWidth = 6;  // of what has an instruction of its own, in bits; of scalar memory one less
 
 /// What S_WAITCNT lets be outstanding, of vector memory and of LDS and scalar memory.
 struct PackedCounts {
@@ -31,13 +32,18 @@ PackedCounts unpack(Generation generation, u32 immediate) {
   return {bits(waits.loads, waits.loads_width) | high_loads, bits(waits.others, waits.others_width)};
 }
 
+/// A wait for a counter's largest value waits for nothing: the largest that may be outstanding behind one is less.
+u64 waited_for(u64 outstanding, u32 width) {
+  return std::min<u64>(outstanding, (u64{1} << width) - 2);
+}
+
 std::string single_wait_text(Counters counters, u64 outstanding) {
   std::string name = "s_wait";
   if (counters & kLoadCount) name += "_loadcnt";
   if (counters & kStoreCount) name += "_storecnt";
   if (counters & kLdsCount) name += "_dscnt";
   if (counters & kScalarCount) name += "_kmcnt";
-  return text(name, " ", outstanding);
+  return text(name, " ", waited_for(outstanding, counters & kScalarCount ? kSingleWidth - 1 : kSingleWidth));
 }
 
 }  // namespace
@@ -56,12 +62,15 @@ bool ends_in_order(Generation generation, Counters counters) {
 
 std::string wait_text(Generation generation, Counters counters, u64 outstanding) {
   if (isa::features(generation).has_single_waits) return single_wait_text(counters, outstanding);
-  const std::string stores = counters & kStoreCount ? text("s_waitcnt_vscnt null, ", outstanding) : "";
+  const isa::PackedWaits& waits = isa::features(generation).waits;
+  const u32 loads_width = waits.loads_width + (waits.high_loads != 0 ? 2u : 0u);
+  const auto count = [&](u32 width) { return waited_for(outstanding, width); };
+  const std::string stores = counters & kStoreCount ? text("s_waitcnt_vscnt null, ", count(kSingleWidth)) : "";
   const Counters others = counters & ~kStoreCount;
   if (others == 0) return stores;
   std::string wait = stores.empty() ? "s_waitcnt" : stores + " and s_waitcnt";
-  if (others & kLoadCount) wait += text(" vmcnt(", outstanding, ")");
-  if (others & (kLdsCount | kScalarCount)) wait += text(" lgkmcnt(", outstanding, ")");
+  if (others & kLoadCount) wait += text(" vmcnt(", count(loads_width), ")");
+  if (others & (kLdsCount | kScalarCount)) wait += text(" lgkmcnt(", count(waits.others_width), ")");
   return wait;
 }
 

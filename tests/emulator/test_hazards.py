@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -52,6 +53,7 @@ CLEAN: list[tuple[str, list[int]]] = [
     ("flat", FLAT + waitcnt(vm=0, lgkm=0) + mov(30, 20)),
     ("flat in two steps", FLAT + waitcnt(vm=0) + waitcnt(lgkm=0) + mov(30, 20)),
     ("LDS", READ_LDS + READ_LDS_NEXT + waitcnt(lgkm=1) + mov(30, 20) + waitcnt(lgkm=0)),
+    ("first of sixteen", READ_LDS + READ_LDS_NEXT * 15 + waitcnt(lgkm=14) + mov(30, 20)),
     ("scalar", SCALAR_LOAD + waitcnt(lgkm=0) + SCALAR_USE),
     ("other registers", LOAD + mov(30, 22) + waitcnt(vm=0)),
 ]
@@ -60,6 +62,9 @@ FAULTY: list[tuple[str, list[int], str]] = [
     ("wrong counter", LOAD + waitcnt(lgkm=0) + mov(30, 20), MISSING + r"vmcnt\(0\)"),
     ("second of two", LOAD + LOAD_NEXT + waitcnt(vm=1) + mov(30, 21), "v21 is " + MISSING + r"vmcnt\(0\)"),
     ("first of two", LOAD + LOAD_NEXT + mov(30, 20) + waitcnt(vm=0), MISSING + r"vmcnt\(1\)"),
+    # The largest value of a counter waits for nothing.
+    ("first of sixteen", READ_LDS + READ_LDS_NEXT * 15 + mov(30, 20), MISSING + r"lgkmcnt\(14\)"),
+    ("first of twenty", READ_LDS + READ_LDS_NEXT * 19 + mov(30, 20), MISSING + r"lgkmcnt\(14\)"),
     ("as an address", LOAD + encode(BY_NAME["ds_read_b32"], VDST=22, ADDR=20), MISSING + r"vmcnt\(0\)"),
     ("as data", LOAD + encode(BY_NAME["global_store_dword"], DATA=20, ADDR=8, SADDR=127), MISSING + r"vmcnt\(0\)"),
     ("atomic", ATOMIC + mov(30, 20), MISSING + r"vmcnt\(0\)"),
@@ -97,6 +102,34 @@ def test_missing_waits(words: list[int], message: str) -> None:
     state, memory = prepared()
     with pytest.raises(wave_runtime.KernelFault, match=message):
         run(words + END, state, memory)
+
+
+@pytest.mark.needs("clang-22")
+@pytest.mark.parametrize(
+    ("target", "memory", "lds"),
+    [
+        ("gfx942", "s_waitcnt vmcnt(62)", "s_waitcnt lgkmcnt(14)"),
+        ("gfx1030", "s_waitcnt vmcnt(62)", "s_waitcnt lgkmcnt(62)"),
+        ("gfx1100", "s_waitcnt vmcnt(62)", "s_waitcnt lgkmcnt(62)"),
+        ("gfx1201", "s_wait_loadcnt 62", "s_wait_dscnt 62"),
+    ],
+)
+def test_the_wait_that_is_missing_can_be_written(target: str, memory: str, lds: str) -> None:
+    """Behind the first of seventy loads: a counter's largest value waits for nothing."""
+    gfx9 = target == "gfx942"
+    exec_mask, b32 = ("exec", "dword") if gfx9 else ("exec_lo", "dword" if target == "gfx1030" else "b32")
+    loads = {memory: f"global_load_{b32} v{{}}, v[40:41], off", lds: "ds_read_b32 v{}, v42"}
+    source = ""
+    for i, load in enumerate(loads.values()):
+        lines = [f"s_mov_b{64 if gfx9 else 32} {exec_mask}, 0", load.format(50), *[load.format(51)] * 69]
+        text = "\\n".join([*lines, f"global_store_{b32} v[40:41], v50, off"])
+        source += (
+            f'extern "C" __attribute__((global)) void k{i}() {{ asm volatile("{text}" ::: "v50", "v51", "memory"); }}\n'
+        )
+    module = wave_runtime.compile(source, target=target, language="hip", options=["-nogpulib", "-nogpuinc"])
+    for i, wait in enumerate(loads):
+        with pytest.raises(wave_runtime.KernelFault, match=re.escape(f"waited for: {wait} is missing")):
+            module[f"k{i}"](grid=1, block=32, device="cpu")
 
 
 def test_message_has_both_places() -> None:
