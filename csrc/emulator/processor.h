@@ -26,6 +26,8 @@ struct ProcessorTraits {
   u32 units_per_engine;          ///< compute units
   u32 clock;                     ///< kHz, at the most
   u32 lds_banks;                 ///< of a dword each
+  u32 lds_store_banks;           ///< those that stores have at once, and loads of 12 bytes
+  bool lds_mixes_lanes = false;  ///< those that load 12 or 16 bytes of LDS at once are no neighbours
   u32 max_scratch;               ///< bytes that a lane can have
   bool flat_scratch_in_sgprs;    ///< s[102:103] begin as FLAT_SCRATCH
   bool kernels_set_up_scratch;   ///< of a descriptor or an address that user SGPRs have, and the wave's offset behind

@@ -19,6 +19,8 @@ ProcessorTraits cdna3() {
       .units_per_engine = 10,
       .clock = 2'100'000,
       .lds_banks = 32,
+      .lds_store_banks = 32,
+      .lds_mixes_lanes = true,
       .max_scratch = 1024 * ((1 << 13) - 1) / 64,
       .flat_scratch_in_sgprs = true,
       .kernels_set_up_scratch = false,

@@ -19,6 +19,7 @@ ProcessorTraits rdna2() {
       .units_per_engine = 20,
       .clock = 2'250'000,
       .lds_banks = 32,
+      .lds_store_banks = 32,
       .max_scratch = 1024 * ((1 << 13) - 1) / 32,
       .flat_scratch_in_sgprs = false,
       .kernels_set_up_scratch = true,

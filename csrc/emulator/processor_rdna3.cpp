@@ -20,6 +20,7 @@ ProcessorTraits rdna3() {
       .units_per_engine = 16,
       .clock = 2'500'000,
       .lds_banks = 32,
+      .lds_store_banks = 32,
       .max_scratch = 256 * ((1 << 15) - 1) / 32,
       .flat_scratch_in_sgprs = false,
       .kernels_set_up_scratch = false,

@@ -43,6 +43,14 @@ class BankDwords {
   u32 dwords_[kMost][kMost];  ///< as many as are counted are set
 };
 
+/// The lanes in the order in which LDS serves them. Where these are not neighbours, groups of four are in another order
+/// within 32 lanes: eight lanes are 0 to 3 and 20 to 23, and so on (ROCm's documents of CK Tile); sixteen are these and
+/// 12 to 15 and 24 to 27 (measured by HipKittens, analysis/paper_experiments/phases).
+u32 served_lane(u32 place, bool are_mixed) {
+  constexpr u32 kFours[] = {0, 5, 3, 6, 1, 4, 2, 7};
+  return are_mixed ? (place & ~31u) + kFours[place / 4 % 8] * 4 + place % 4 : place;
+}
+
 /// How many dwords any one bank serves of those that lanes want: so many each, from these on.
 u64 most_of_a_bank(std::span<const u32> wanted, u32 dwords, u32 banks, bool are_atomics) {
   if (wanted.empty()) return 0;
@@ -200,19 +208,24 @@ void Profiler::end_access() {
   access_.clear();
 }
 
-/// LDS has banks of a dword. In a cycle it serves as many neighbouring lanes as would fill them, where no two want
-/// different dwords of a bank, nor to change one.
+/// LDS has banks of a dword. In a cycle it serves as many lanes as would fill them, where no two want different dwords
+/// of a bank, nor to change one.
 void Profiler::count_lds_cycles(const Wave& wave, const Op* op, const MemoryAccess& access,
                                 InstructionProfile& counted) {
-  const u32 banks = wave.group->launch().module.processor().lds_banks;
-  const u32 dwords = std::max(access.bytes / 4u, 1u),
-            lanes_at_once = std::min(banks / std::bit_ceil(dwords), u32{kLanes});
-  const bool is_atomic = access.direction == MemoryAccess::Direction::Atomic;
+  const ProcessorTraits& processor = wave.group->launch().module.processor();
+  using Direction = MemoryAccess::Direction;
+  const bool is_atomic = access.direction == Direction::Atomic, is_load = access.direction == Direction::Load;
+  const u32 dwords = std::max(access.bytes / 4u, 1u);
+  const bool are_fewer = access.direction == Direction::Store || dwords == 3;
+  const u32 banks = are_fewer ? processor.lds_store_banks : processor.lds_banks;
+  const u32 lanes_at_once = std::min(banks / std::bit_ceil(dwords), u32{kLanes});
+  const bool are_mixed = processor.lds_mixes_lanes && is_load && dwords > 2;
   for (u32 k = 0; k < access.addresses; ++k) {
     const u32 offset = op->lds.offset[k] * (access.addresses == 1 ? 1 : access.stride * access.bytes);
     for (u32 first = 0; first < kLanes; first += lanes_at_once) {
       u32 wanted[kLanes], count = 0;
-      for (u32 lane = first; lane < first + lanes_at_once; ++lane) {
+      for (u32 place = first; place < first + lanes_at_once; ++place) {
+        const u32 lane = served_lane(place, are_mixed);
         if (wave.exec_lanes.lane[lane] != 0) wanted[count++] = (lds_address(wave, op, lane) + offset) / 4;
       }
       const u64 most = most_of_a_bank({wanted, count}, dwords, banks, is_atomic);

@@ -33,9 +33,7 @@ PackedCounts unpack(Generation generation, u32 immediate) {
 }
 
 /// A wait for a counter's largest value waits for nothing: the largest that may be outstanding behind one is less.
-u64 waited_for(u64 outstanding, u32 width) {
-  return std::min<u64>(outstanding, (u64{1} << width) - 2);
-}
+u64 waited_for(u64 outstanding, u32 width) { return std::min<u64>(outstanding, (u64{1} << width) - 2); }
 
 std::string single_wait_text(Counters counters, u64 outstanding) {
   std::string name = "s_wait";

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from machine import State, encode, run
+from machine import State, encode, isa_rows, run
 from memory_support import BY_NAME
 
 from wave_runtime import _C
@@ -17,8 +17,8 @@ CASES = {
 }
 
 
-def lds_cycles(words: list[int], state: State) -> np.ndarray:
-    run(words, state)
+def lds_cycles(words: list[int], state: State, processor: str = "gfx942") -> np.ndarray:
+    run(words, state, processor=processor)
     statistics = _C.emulator_statistics()
     return np.array([statistics["lds_cycles"], statistics["lds_conflict_cycles"]])
 
@@ -32,6 +32,46 @@ def test_bank_conflicts(addresses: np.ndarray, cycles: int, conflicts: int, monk
     state.v[0, 8] = addresses
     words = encode(BY_NAME["ds_read_b32"], VDST=20, ADDR=8)
     assert (lds_cycles(words, state) - lds_cycles([], state)).tolist() == [cycles, conflicts]
+
+
+def lanes(*parts: range) -> list[int]:
+    return [lane for part in parts for lane in part]
+
+
+AT_ONCE = [  # with which lanes the first is served, and how many banks there are then
+    ("gfx942", "ds_read_b64", range(16), 32),
+    ("gfx942", "ds_read_b96", lanes(range(4), range(20, 24)), 32),
+    ("gfx942", "ds_read_b128", lanes(range(4), range(20, 24)), 32),
+    ("gfx942", "ds_write_b128", range(8), 32),
+    ("gfx950", "ds_read_b64", range(32), 64),
+    ("gfx950", "ds_read_b96", lanes(range(4), range(20, 24)), 32),
+    ("gfx950", "ds_read_b128", lanes(range(4), range(12, 16), range(20, 28)), 64),
+    ("gfx950", "ds_write_b64", range(16), 32),
+]
+
+
+@pytest.mark.parametrize(("processor", "name", "served", "banks"), AT_ONCE)
+def test_lanes_that_are_served_at_once(
+    processor: str, name: str, served: list[int], banks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As ROCm's documents of CK Tile have it for gfx942, and as HipKittens measured it on an MI355X, with two lanes
+    that want different dwords of a bank."""
+    monkeypatch.setenv("WAVE_RUNTIME_STATS", "1")
+    rows = {row["mnemonic"]: row for row in isa_rows(processor)}
+    data = {"VDST": 20} if "read" in name else {"DATA0": 20}
+    words = encode(rows[name], ADDR=8, **data)
+
+    def conflicts(lane: int, dwords: int) -> int:
+        state = State(1)
+        mask = 1 | 1 << lane
+        state.exec[0] = [mask & 0xFFFFFFFF, mask >> 32]
+        state.v[0, 8, lane] = dwords * 4
+        cycles = lds_cycles(words, state, processor) - lds_cycles([], state, processor)
+        assert cycles[0] == (2 if cycles[1] or lane not in served else 1)
+        return int(cycles[1])
+
+    assert [lane for lane in range(1, 64) if conflicts(lane, 64)] == sorted(served)[1:]
+    assert [conflicts(1, dwords) for dwords in (32, 64)] == [int(banks == 32), 1]
 
 
 @pytest.mark.parametrize(("offset", "conflicts"), [(0, 1), (1, 1), (2, 0), (129, 1), (130, 0)])
