@@ -6,14 +6,16 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <iterator>
 #include <limits>
-#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/pause.h"
@@ -43,6 +45,11 @@ constexpr auto kSoon = std::chrono::microseconds(100);
 constexpr auto kBatch = std::chrono::microseconds(200);
 /// A thread takes one of so many equal shares of what is left at most, so that all threads end together.
 const u64 kShares = 2 * std::clamp<u64>(std::thread::hardware_concurrency(), 1, 16);
+/// Workgroups that waited go on before others begin for so many instructions without coming to an end, and for one of
+/// kInVainOf of those that others carry out which begin.
+constexpr u64 kInVain = 512, kInVainOf = 8;
+/// How often a thread tries to take the lock before it sleeps.
+constexpr int kTries = 1000;
 constexpr auto kPollPeriod = std::chrono::milliseconds(50);
 
 /// Ends the work of a thread because another one has stopped the launch.
@@ -82,14 +89,31 @@ class Scheduler {
     u64 size() const { return end - next; }
   };
 
-  /// What a thread has taken: workgroups to begin, from `next` to `end`, or one to go on with.
+  /// What a thread has taken: workgroups to begin, from `next` to `end`, or one to go on with, whose number is `next`.
   struct Batch {
     u64 next = 0, end = 0;
     std::unique_ptr<Workgroup> suspended{};
+    bool is_resumed = false;
+    u64 spent = 0;         ///< instructions
     u64 instructions = 0;  ///< of workgroups that have finished,
     u64 finished = 0;      ///< which are so many,
     u64 ended = 0;         ///< and so many with those that have failed
   };
+
+  /// A thread's memory for workgroups: fresh memory takes longer than many a turn.
+  struct Storage {
+    std::unique_ptr<Workgroup> begins{};              ///< of those that begin on the thread
+    std::vector<std::unique_ptr<Workgroup>> spare{};  ///< of those that waited, and ended on it
+
+    std::unique_ptr<Workgroup> take(const LaunchState& launch) {
+      if (spare.empty()) return std::make_unique<Workgroup>(launch);
+      std::unique_ptr<Workgroup> taken = std::move(spare.back());
+      spare.pop_back();
+      return taken;
+    }
+  };
+
+  using Suspended = std::map<u64, std::unique_ptr<Workgroup>>;  // by number
 
   /// What was printed through a buffer. Of a launch that was stopped it is lost where nobody takes it.
   void print() {
@@ -116,13 +140,14 @@ class Scheduler {
     const FloatState float_state;
     const LostMemoryGuard guard(launch_.memory());
     const Workgroup::Look look = [this, is_caller] { this->look(is_caller); };
-    std::unique_ptr<Workgroup> group;  // storage of those that begin here
-    std::optional<Batch> batch;        // what was taken last, until it is put back
-    Nanoseconds each{};                // what one of its workgroups has taken
+    Storage storage;
+    std::unique_ptr<Workgroup>& group = storage.begins;
+    std::optional<Batch> batch;  // what was taken last, until it is put back
+    Nanoseconds each{};          // what one of its workgroups has taken
     try {
       while ((batch = take(thread, is_caller, each, group.get(), std::exchange(batch, std::nullopt)))) {
         const Clock::time_point begin = Clock::now();
-        run(*batch, group, look);
+        run(*batch, storage, look);
         const Nanoseconds taken = Clock::now() - begin;
         if (batch->finished != 0) each = taken / static_cast<f64>(batch->finished);
         if (is_caller && wants_help(*batch, batch->finished != 0 ? each : taken)) break;
@@ -142,26 +167,31 @@ class Scheduler {
   /// Runs the workgroups of a batch for a turn each. Where one has failed, those before it go on: theirs is the error
   /// that counts. What those that began here add to memory may be pending behind it, but not while one goes on that may
   /// wait for it.
-  void run(Batch& batch, std::unique_ptr<Workgroup>& group, const Workgroup::Look& look) {
-    if (batch.suspended == nullptr) return run_new(batch, group, look);
-    if (group != nullptr) group->settle_adds();
+  void run(Batch& batch, Storage& storage, const Workgroup::Look& look) {
+    if (batch.suspended == nullptr) return run_new(batch, storage, look);
+    if (storage.begins != nullptr) storage.begins->settle_adds();
     run_turn(batch, batch.suspended, look);
-    if (batch.suspended != nullptr) batch.suspended->settle_adds();
+    if (batch.suspended == nullptr) return;
+    batch.suspended->settle_adds();
+    storage.spare.push_back(std::move(batch.suspended));
   }
 
-  void run_new(Batch& batch, std::unique_ptr<Workgroup>& group, const Workgroup::Look& look) {
+  void run_new(Batch& batch, Storage& storage, const Workgroup::Look& look) {
     for (; batch.next < batch.end && batch.next < first_failed_.load(std::memory_order_relaxed); ++batch.next) {
       if (order_.load(std::memory_order_relaxed) == Order::Stop) return;
-      if (group == nullptr) group = std::make_unique<Workgroup>(launch_);
-      group->start(batch.next);
-      run_turn(batch, group, look);
+      if (storage.begins == nullptr) storage.begins = storage.take(launch_);
+      storage.begins->start(batch.next);
+      run_turn(batch, storage.begins, look);
     }
   }
 
   /// One turn of a workgroup, which is left where it has come to its end.
   void run_turn(Batch& batch, std::unique_ptr<Workgroup>& group, const Workgroup::Look& look) {
+    const u64 before = group->instructions();
     try {
-      if (run(*group, look) == Workgroup::Progress::Suspended) {
+      const Workgroup::Progress progress = run(*group, look);
+      batch.spent += group->instructions() - before;
+      if (progress == Workgroup::Progress::Suspended) {
         group->settle_adds();
         return suspend(std::move(group));
       }
@@ -230,12 +260,12 @@ class Scheduler {
   }
 
   u64 finished() {
-    std::lock_guard lock(mutex_);
+    const std::unique_lock lock = locked();
     return finished_;
   }
 
   bool is_over() {
-    std::lock_guard lock(mutex_);
+    const std::unique_lock lock = locked();
     return is_over_locked();
   }
   bool is_over_locked() const { return error_ ? left_ == 0 : finished_ == launch_.workgroups; }
@@ -244,7 +274,7 @@ class Scheduler {
   /// stays as long as others are at work, so that it can be interrupted. `group`: the storage of those that began on
   /// this thread, if any.
   std::optional<Batch> take(int thread, bool is_caller, Nanoseconds each, Workgroup* group, std::optional<Batch> last) {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock = locked();
     if (last) put_back_locked(*last);
     for (;;) {
       std::optional<Batch> batch = is_over_locked() ? std::nullopt : next_batch(thread, is_caller, each);
@@ -258,6 +288,17 @@ class Scheduler {
       poll();
       lock.lock();
     }
+  }
+
+  /// What threads do under the lock takes less time than to sleep and to wake.
+  std::unique_lock<std::mutex> locked() {
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    for (int tries = 0; !lock && tries < kTries; ++tries) {
+      pause();
+      lock.try_lock();
+    }
+    if (!lock) lock.lock();
+    return lock;
   }
 
   /// Lets the calling thread, which has nothing to do, wait for what may be for it. Others are about to end mostly, and
@@ -318,7 +359,7 @@ class Scheduler {
   std::optional<Batch> next_batch(int thread, bool is_caller, Nanoseconds each) {
     std::optional<Batch> batch;
     const bool goes_on = is_caller && std::exchange(goes_on_, false) && !suspended_.empty();
-    if (!goes_on && may_begin()) {
+    if (may_begin() && !goes_on && !is_time_to_resume()) {
       WorkgroupRange& range = range_of(thread);
       const u64 count = std::min({batch_size(each), range.size(), launch_.max_resident - resident_});
       batch = {.next = range.next, .end = range.next + count};
@@ -326,23 +367,47 @@ class Scheduler {
       left_ -= count;
       resident_ += count;
     } else if (!suspended_.empty()) {
-      batch = {.suspended = std::move(suspended_.front())};
-      suspended_.pop_front();
+      const auto next = next_suspended();
+      batch = {.next = next->first, .suspended = std::move(next->second), .is_resumed = true};
+      suspended_.erase(next);
     }
     running_ += batch.has_value();
     return batch;
   }
 
-  /// So many that a thread is busy for a while, and few enough that all threads end together.
+  /// Whether one that waited goes on before others begin. What it waited for is that earlier ones go on, or that later
+  /// ones begin: whether the last one that went on came to its end tells.
+  bool is_time_to_resume() const {
+    return !suspended_.empty() && (resuming_helps_ || spent_resuming_ <= kInVain + spent_beginning_ / kInVainOf);
+  }
+
+  /// Where one has come to its end, that one before it which may have waited for it, or, if there is none, the first
+  /// one: chains of workgroups end so, in either direction. Else the first one, and each in its turn.
+  Suspended::iterator next_suspended() {
+    if (resuming_helps_) {
+      const auto behind = suspended_.lower_bound(last_ended_);
+      return behind == suspended_.begin() ? behind : std::prev(behind);
+    }
+    is_in_turn_ = !is_in_turn_;
+    if (!is_in_turn_) return suspended_.begin();
+    const auto behind = suspended_.upper_bound(last_in_turn_);
+    const auto next = behind == suspended_.end() ? suspended_.begin() : behind;
+    last_in_turn_ = next->first;
+    return next;
+  }
+
+  /// So many that a thread is busy for a while, and few enough that all threads end together. One where workgroups wait
+  /// for one another: others wait for the first of those that a thread has taken until it has come to the last.
   u64 batch_size(Nanoseconds each) const {
-    if (each == Nanoseconds()) return 1;
+    if (each == Nanoseconds() || launch_.function.waits) return 1;
     return std::clamp<u64>(static_cast<u64>(kBatch / each), 1, std::max<u64>(left_ / kShares, 1));
   }
 
   void suspend(std::unique_ptr<Workgroup> group) {
     if (several_threads_) launch_.function.waits = true;
-    std::lock_guard lock(mutex_);
-    suspended_.push_back(std::move(group));
+    const std::unique_lock lock = locked();
+    const u64 number = group->number();
+    suspended_.emplace(number, std::move(group));
     if (spins_ != nullptr) stop_if_stuck();
   }
 
@@ -357,7 +422,7 @@ class Scheduler {
   }
 
   void put_back(const Batch& batch) {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock = locked();
     put_back_locked(batch);
     tell_caller(lock);
   }
@@ -366,6 +431,12 @@ class Scheduler {
     resident_ -= batch.ended;
     finished_ += batch.finished;
     statistics_.instructions += batch.instructions;
+    (batch.is_resumed ? spent_resuming_ : spent_beginning_) += batch.spent;
+    if (!batch.is_resumed) return;
+    resuming_helps_ = batch.ended != 0;
+    if (!resuming_helps_) return;
+    last_ended_ = batch.next;
+    spent_resuming_ = spent_beginning_ = 0;
   }
 
   /// What a worker asks between some thousand instructions. Throws where the launch does not go on.
@@ -396,7 +467,7 @@ class Scheduler {
   /// Keeps the error of the workgroup with the lowest number, so that reports repeat where threads do not matter. Other
   /// workgroups end their turns: theirs may be lower.
   void fail(std::exception_ptr error, u64 workgroup) {
-    std::lock_guard lock(mutex_);
+    const std::unique_lock lock = locked();
     if (error_ && workgroup >= first_failed_) return;
     error_ = error;
     end_before(workgroup);
@@ -404,7 +475,7 @@ class Scheduler {
 
   /// Ends the launch now, with an error that is not a workgroup's own.
   void stop(std::exception_ptr error) {
-    std::lock_guard lock(mutex_);
+    const std::unique_lock lock = locked();
     stop_locked(error);
   }
   void stop_locked(std::exception_ptr error) {
@@ -448,7 +519,12 @@ class Scheduler {
   u64 resident_ = 0;               ///< taken and not ended
   u64 running_ = 0;                ///< batches that are under way
   u64 finished_ = 0;
-  std::list<std::unique_ptr<Workgroup>> suspended_;  // whose being empty takes no memory, as a deque's does
+  Suspended suspended_;
+  bool resuming_helps_ = false;                   ///< the last one that waited and went on came to its end
+  u64 spent_resuming_ = 0, spent_beginning_ = 0;  ///< instructions since one did
+  u64 last_ended_ = 0;                            ///< its number
+  u64 last_in_turn_ = 0;                          ///< the number of the last one whose turn it was
+  bool is_in_turn_ = false;
   std::optional<Clock::time_point> stuck_since_;
   std::exception_ptr error_;
   Statistics statistics_;

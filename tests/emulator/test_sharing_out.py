@@ -28,15 +28,33 @@ extern "C" __global__ void fail(const int* fails, int* out, long far) {
   const float x = some_work(200);
   if (threadIdx.x == 0) out[fails[blockIdx.x] ? far : 0] = x >= 0;
 }
-extern "C" __global__ void chain(unsigned* sums, int rounds) {
-  const float x = some_work(rounds);
-  if (threadIdx.x != 0) return;
-  unsigned before = 1;
-  while (blockIdx.x != 0 &&
-         (before = __hip_atomic_load(&sums[blockIdx.x - 1], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT)) == 0)
-    __builtin_amdgcn_s_sleep(1);
-  __hip_atomic_store(&sums[blockIdx.x], before + (x >= 0), __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+template <bool kSleeps>
+__device__ unsigned wait_for(unsigned* word, unsigned least) {
+  unsigned seen;
+  while ((seen = __hip_atomic_load(word, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT)) < least) {
+    if (kSleeps) __builtin_amdgcn_s_sleep(1);
+  }
+  return seen;
 }
+template <bool kSleeps>
+__device__ void chain(unsigned* sums, int rounds, int step) {
+  const float x = some_work(rounds);
+  const int before = (int)blockIdx.x - step;
+  if (threadIdx.x != 0) return;
+  const unsigned sum = before < 0 || before >= gridDim.x ? 1 : wait_for<kSleeps>(&sums[before], 1);
+  __hip_atomic_store(&sums[blockIdx.x], sum + (x >= 0), __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+extern "C" __global__ void sleeping_chain(unsigned* sums, int rounds, int step) { chain<true>(sums, rounds, step); }
+extern "C" __global__ void spinning_chain(unsigned* sums, int rounds, int step) { chain<false>(sums, rounds, step); }
+template <bool kSleeps>
+__device__ void meet(unsigned* arrived) {
+  if (threadIdx.x == 0) {
+    __hip_atomic_fetch_add(arrived, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+    wait_for<kSleeps>(arrived, gridDim.x);
+  }
+}
+extern "C" __global__ void sleeping_meeting(unsigned* arrived) { meet<true>(arrived); }
+extern "C" __global__ void spinning_meeting(unsigned* arrived) { meet<false>(arrived); }
 """
 
 
@@ -79,8 +97,19 @@ def test_the_first_fault_counts(kernels: wave_runtime.Module, failing: list[int]
         assert raised.value.workgroup == (failing[0], 0, 0)
 
 
-def test_each_waits_for_the_one_before(kernels: wave_runtime.Module) -> None:
-    for _ in range(3):
-        sums = torch.zeros(300, dtype=torch.uint32)
-        kernels["chain"](sums, 300, grid=300, block=64)
-        assert sums.tolist() == list(range(2, 302))
+@pytest.mark.parametrize("waits", ["sleeping", "spinning"])
+@pytest.mark.parametrize(("step", "grid"), [(1, 300), (-1, 40), (7, 300)])
+def test_each_waits_for_another(kernels: wave_runtime.Module, waits: str, step: int, grid: int) -> None:
+    """For an earlier one, or for a later one, which has to begin."""
+    expected = torch.arange(grid) // step + 2 if step > 0 else grid + 1 - torch.arange(grid)
+    for _ in range(3):  # it is known of the kernel then
+        sums = torch.zeros(grid, dtype=torch.uint32)
+        kernels[f"{waits}_chain"](sums, 100, step, grid=grid, block=64)
+        assert torch.equal(sums.to(torch.int64), expected)
+
+
+@pytest.mark.parametrize("waits", ["sleeping", "spinning"])
+def test_each_waits_for_all(kernels: wave_runtime.Module, waits: str) -> None:
+    arrived = torch.zeros(1, dtype=torch.uint32)
+    kernels[f"{waits}_meeting"](arrived, grid=100, block=64)
+    assert arrived.item() == 100
