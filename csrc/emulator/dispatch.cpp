@@ -47,7 +47,7 @@ constexpr auto kBatch = std::chrono::microseconds(200);
 const u64 kShares = 2 * std::clamp<u64>(std::thread::hardware_concurrency(), 1, 16);
 /// Workgroups that waited go on before others begin for so many instructions without coming to an end, and for one of
 /// kInVainOf of those that others carry out which begin.
-constexpr u64 kInVain = 512, kInVainOf = 8;
+constexpr u64 kInVain = 512, kInVainOf = 32;
 /// How often a thread tries to take the lock before it sleeps.
 constexpr int kTries = 1000;
 constexpr auto kPollPeriod = std::chrono::milliseconds(50);
@@ -102,9 +102,13 @@ class Scheduler {
 
   /// A thread's memory for workgroups: fresh memory takes longer than many a turn.
   struct Storage {
+    static constexpr size_t kMostSpare = 16;
     std::unique_ptr<Workgroup> begins{};              ///< of those that begin on the thread
     std::vector<std::unique_ptr<Workgroup>> spare{};  ///< of those that waited, and ended on it
 
+    void keep(std::unique_ptr<Workgroup> ended) {
+      if (spare.size() < kMostSpare) spare.push_back(std::move(ended));
+    }
     std::unique_ptr<Workgroup> take(const LaunchState& launch) {
       if (spare.empty()) return std::make_unique<Workgroup>(launch);
       std::unique_ptr<Workgroup> taken = std::move(spare.back());
@@ -173,7 +177,7 @@ class Scheduler {
     run_turn(batch, batch.suspended, look);
     if (batch.suspended == nullptr) return;
     batch.suspended->settle_adds();
-    storage.spare.push_back(std::move(batch.suspended));
+    storage.keep(std::move(batch.suspended));
   }
 
   void run_new(Batch& batch, Storage& storage, const Workgroup::Look& look) {
@@ -378,17 +382,19 @@ class Scheduler {
   /// Whether one that waited goes on before others begin. What it waited for is that earlier ones go on, or that later
   /// ones begin: whether the last one that went on came to its end tells.
   bool is_time_to_resume() const {
-    return !suspended_.empty() && (resuming_helps_ || spent_resuming_ <= kInVain + spent_beginning_ / kInVainOf);
+    if (suspended_.empty()) return false;
+    return resuming_helps_ || spent_resuming_ + spent_in_vain_ <= kInVain + spent_beginning_ / kInVainOf;
   }
 
   /// Where one has come to its end, that one before it which may have waited for it, or, if there is none, the first
-  /// one: chains of workgroups end so, in either direction. Else the first one, and each in its turn.
+  /// one: chains of workgroups end so, in either direction. Else each in its turn, and, as long as little has been
+  /// spent on it, the first one in between.
   Suspended::iterator next_suspended() {
     if (resuming_helps_) {
       const auto behind = suspended_.lower_bound(last_ended_);
       return behind == suspended_.begin() ? behind : std::prev(behind);
     }
-    is_in_turn_ = !is_in_turn_;
+    is_in_turn_ = !is_in_turn_ || spent_resuming_ > kInVain;
     if (!is_in_turn_) return suspended_.begin();
     const auto behind = suspended_.upper_bound(last_in_turn_);
     const auto next = behind == suspended_.end() ? suspended_.begin() : behind;
@@ -432,6 +438,7 @@ class Scheduler {
     finished_ += batch.finished;
     statistics_.instructions += batch.instructions;
     (batch.is_resumed ? spent_resuming_ : spent_beginning_) += batch.spent;
+    if (batch.ended == 0) spent_in_vain_ = batch.spent;
     if (!batch.is_resumed) return;
     resuming_helps_ = batch.ended != 0;
     if (!resuming_helps_) return;
@@ -522,6 +529,7 @@ class Scheduler {
   Suspended suspended_;
   bool resuming_helps_ = false;                   ///< the last one that waited and went on came to its end
   u64 spent_resuming_ = 0, spent_beginning_ = 0;  ///< instructions since one did
+  u64 spent_in_vain_ = 0;                         ///< in the last turn in which none came to its end
   u64 last_ended_ = 0;                            ///< its number
   u64 last_in_turn_ = 0;                          ///< the number of the last one whose turn it was
   bool is_in_turn_ = false;

@@ -119,11 +119,12 @@ void launch(const Module& module, const KernelInfo& kernel, const Buffers& buffe
   dispatch.max_instructions = look.spins ? kEnoughToSpin : kMaxInstructions;
   if (look.observes) return launch_observed(dispatch, buffers);
   if (look.threads) {
-    dispatch.parallel = [](const std::function<void()>& worker) {
-      std::thread other(worker);
-      worker();
+    const auto on_two = [](const wave::Parallel::Worker& worker) {
+      std::thread other(worker, 1);
+      worker(0);
       other.join();
     };
+    dispatch.parallel = {2, on_two};
   }
   run(dispatch);
 }

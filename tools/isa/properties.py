@@ -53,7 +53,8 @@ NAMED_TRAITS = {
     "OneLane": r"v_(readlane|readfirstlane|writelane)_b32",
     "Permlane": r"v_permlane\w+",
     "ReadsVccLate": r"v_div_fmas_f(32|64)",
-    "ReadsM0": r"s_movrel\w+|s_sendmsg(halt)?|s_ttracedata|ds_(read|write)_addtid_b32|ds_gws_.*|(global|scratch)_load_lds_.*",
+    "ReadsM0": r"s_movrel\w+|s_sendmsg(halt)?|s_ttracedata|ds_(read|write)_addtid_b32|ds_gws_.*|"
+    r"(global|scratch)_load_lds_.*",
     "SetsHardware": r"s_setreg(_imm32)?_b32",
     "GetsHardware": r"s_getreg_b32",
     "MakesFp8": r"v_cvt_(scalef32_)?(pk|sr|sr_pk)_fp8_.*",
