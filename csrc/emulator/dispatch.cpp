@@ -45,8 +45,8 @@ constexpr auto kSoon = std::chrono::microseconds(100);
 constexpr auto kBatch = std::chrono::microseconds(200);
 /// A thread takes one of so many equal shares of what is left at most, so that all threads end together.
 const u64 kShares = 2 * std::clamp<u64>(std::thread::hardware_concurrency(), 1, 16);
-/// Workgroups that waited go on before others begin for so many instructions without coming to an end, and for one of
-/// kInVainOf of those that others carry out which begin.
+/// Before others begin, workgroups that waited may carry out so many instructions in vain, and one for each kInVainOf
+/// that others have carried out in their first turns.
 constexpr u64 kInVain = 512, kInVainOf = 32;
 /// How often a thread tries to take the lock before it sleeps.
 constexpr int kTries = 1000;
@@ -55,8 +55,9 @@ constexpr auto kPollPeriod = std::chrono::milliseconds(50);
 /// Ends the work of a thread because another one has stopped the launch.
 struct Stopped {};
 
-/// Hands workgroups to workers, several at a time where they are short. A workgroup that cannot go on waits in a queue
-/// while new ones start (they may be what it polls memory for), up to as many as the device would hold.
+/// Hands workgroups to workers, several at a time where they are short. A workgroup that cannot go on waits
+/// while others go on, which may be what it polls memory for: those that waited, too, and new ones, up to as many as
+/// the device would hold.
 ///
 /// Who gets a turn, and how long it is, is counted in instructions, so that launches repeat. Whether the launch goes on
 /// is asked by time: the calling thread looks at the clock between some thousand instructions, and tells the others. So
@@ -529,8 +530,8 @@ class Scheduler {
   Suspended suspended_;
   bool resuming_helps_ = false;                   ///< the last one that waited and went on came to its end
   u64 spent_resuming_ = 0, spent_beginning_ = 0;  ///< instructions since one did
-  u64 spent_in_vain_ = 0;                         ///< in the last turn in which none came to its end
-  u64 last_ended_ = 0;                            ///< its number
+  u64 spent_in_vain_ = 0;                         ///< in the last turn in which none came to an end
+  u64 last_ended_ = 0;                            ///< the number of the last one that waited and came to its end
   u64 last_in_turn_ = 0;                          ///< the number of the last one whose turn it was
   bool is_in_turn_ = false;
   std::optional<Clock::time_point> stuck_since_;
