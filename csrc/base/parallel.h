@@ -7,7 +7,8 @@ namespace wave {
 
 /// What a provider lends.
 struct Parallel {
-  /// What a thread runs, which does not throw. `thread` is its number, below that of threads, and its own.
+  /// What a thread runs, which does not throw. `thread` is a number of its own, below that of threads; the calling
+  /// thread's is 0.
   using Worker = std::function<void(int thread)>;
 
   int threads = 1;  ///< with the calling one; there may be fewer

@@ -70,7 +70,7 @@ class Scheduler {
     if (has_help() && is_worth_help(expected())) {
       run_on_all_threads();
     } else {
-      work(0, true);
+      work(kCaller);
       if (!is_over()) run_on_all_threads();
     }
     print();
@@ -82,6 +82,8 @@ class Scheduler {
   }
 
  private:
+  static constexpr int kCaller = 0;  ///< the calling thread's number
+
   enum class Order : u8 { GoOn, Stop, TimeIsUp };
 
   /// Workgroups, by number.
@@ -137,11 +139,12 @@ class Scheduler {
   void run_on_all_threads() {
     several_threads_ = goes_on_ = true;
     share_out();
-    launch_.dispatch.parallel.run([this](int thread) { work(thread, std::this_thread::get_id() == caller_); });
+    launch_.dispatch.parallel.run([this](int thread) { work(thread); });
   }
 
   /// Runs workgroups until there are none left; on the calling thread, until it is time to ask other threads for help.
-  void work(int thread, bool is_caller) {
+  void work(int thread) {
+    const bool is_caller = thread == kCaller;
     const FloatState float_state;
     const LostMemoryGuard guard(launch_.memory());
     const Workgroup::Look look = [this, is_caller] { this->look(is_caller); };
@@ -150,7 +153,7 @@ class Scheduler {
     std::optional<Batch> batch;  // what was taken last, until it is put back
     Nanoseconds each{};          // what one of its workgroups has taken
     try {
-      while ((batch = take(thread, is_caller, each, group.get(), std::exchange(batch, std::nullopt)))) {
+      while ((batch = take(thread, each, group.get(), std::exchange(batch, std::nullopt)))) {
         const Clock::time_point begin = Clock::now();
         run(*batch, storage, look);
         const Nanoseconds taken = Clock::now() - begin;
@@ -195,13 +198,14 @@ class Scheduler {
     const u64 before = group->instructions();
     try {
       const Workgroup::Progress progress = run(*group, look);
-      batch.spent += group->instructions() - before;
+      const u64 instructions = group->instructions();
+      batch.spent += instructions - before;
       if (progress == Workgroup::Progress::Suspended) {
         group->settle_adds();
         return suspend(std::move(group));
       }
       ++batch.finished;
-      batch.instructions += group->instructions();
+      batch.instructions += instructions;
     } catch (const KernelFault&) {
       fail(std::current_exception(), group->number());
     } catch (const Stopped&) {
@@ -278,11 +282,12 @@ class Scheduler {
   /// What to run next, or nothing where there is nothing for this thread, which has run `last`. The calling thread
   /// stays as long as others are at work, so that it can be interrupted. `group`: the storage of those that began on
   /// this thread, if any.
-  std::optional<Batch> take(int thread, bool is_caller, Nanoseconds each, Workgroup* group, std::optional<Batch> last) {
+  std::optional<Batch> take(int thread, Nanoseconds each, Workgroup* group, std::optional<Batch> last) {
+    const bool is_caller = thread == kCaller;
     std::unique_lock lock = locked();
     if (last) put_back_locked(*last);
     for (;;) {
-      std::optional<Batch> batch = is_over_locked() ? std::nullopt : next_batch(thread, is_caller, each);
+      std::optional<Batch> batch = is_over_locked() ? std::nullopt : next_batch(thread, each);
       if (batch || !is_caller || (is_over_locked() && running_ == 0)) {
         tell_caller(lock);
         return batch;
@@ -361,9 +366,9 @@ class Scheduler {
     return own;
   }
 
-  std::optional<Batch> next_batch(int thread, bool is_caller, Nanoseconds each) {
+  std::optional<Batch> next_batch(int thread, Nanoseconds each) {
     std::optional<Batch> batch;
-    const bool goes_on = is_caller && std::exchange(goes_on_, false) && !suspended_.empty();
+    const bool goes_on = thread == kCaller && std::exchange(goes_on_, false) && !suspended_.empty();
     if (may_begin() && !goes_on && !is_time_to_resume()) {
       WorkgroupRange& range = range_of(thread);
       const u64 count = std::min({batch_size(each), range.size(), launch_.max_resident - resident_});
@@ -509,7 +514,6 @@ class Scheduler {
   const LaunchState& launch_;
   SpinWatch* const spins_ = launch_.dispatch.checks == nullptr ? nullptr : launch_.dispatch.checks->spins();
   const u64 quantum_ = quantum(launch_.dispatch);  ///< a limit of instructions is looked at between turns
-  const std::thread::id caller_ = std::this_thread::get_id();
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point next_poll_ = begin_ + kPollPeriod;  ///< of the calling thread
   bool several_threads_ = false;
