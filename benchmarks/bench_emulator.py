@@ -23,8 +23,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -189,6 +191,30 @@ def host_times(cores: int) -> float:
     return seconds[1] / seconds[0]
 
 
+def equal_parts_times(library: ctypes.CDLL, cores: int) -> float:
+    """How many times faster than one core all are at multiplications in registers, an equal part on each.
+
+    Cores of a virtual machine may be threads of one core, and have other work: the slowest one counts. No product
+    whose workgroups are as many as the cores can gain more.
+    """
+    steps, rounds = 2_000_000, 30  # milliseconds: all are at work by then
+    alone = least_seconds(lambda: library.host_multiplications(steps))
+    barrier = threading.Barrier(cores)
+
+    def part(_: int) -> list[float]:
+        seconds = []
+        for _ in range(rounds):
+            barrier.wait()
+            begin = time.perf_counter()
+            library.host_multiplications(steps)
+            seconds.append(time.perf_counter() - begin)
+        return seconds
+
+    with ThreadPoolExecutor(cores) as threads:
+        slowest: list[float] = [max(seconds) for seconds in zip(*threads.map(part, range(cores)), strict=True)]
+    return cores * alone / min(slowest)
+
+
 def exact_ms() -> float:
     """The matrix product on one core with WAVE_RUNTIME_MFMA=exact, which is read once in a process."""
     command = [sys.executable, __file__, "--only", EXACT, "--json", "-"]
@@ -311,6 +337,7 @@ def main() -> None:
         report |= {
             "torch_mm_gflops": host_gflops(),
             "torch_mm_times": host_times(cores),
+            "equal_parts_times": equal_parts_times(library, cores) if library is not None else None,
             "exact_ms": exact_ms(),
             "launch_us": launch_us(),
             "first_launch_ms": first_launch_ms(),
@@ -318,6 +345,8 @@ def main() -> None:
         }
         show(f"\ntorch.mm, f32, 256x256x256, one core: {report['torch_mm_gflops']:.1f} GFLOP/s")
         show(f"torch.mm, f32, 1024x1024x1024: {cores} cores are {report['torch_mm_times']:.1f} times as fast as one")
+        if (times := report["equal_parts_times"]) is not None:
+            show(f"multiplications in {cores} equal parts: {cores} cores are {times:.1f} times as fast as one")
         times = report["exact_ms"] / results[0].one_core_ms
         show(f"{EXACT} with exact sums: {report['exact_ms']:.2f} ms, {times:.1f} times as long")
         show(f"launch of one workgroup: {report['launch_us']:.1f} us")

@@ -1,5 +1,6 @@
 // Kernels of examples/kernels/sources/basics.hip compiled for the host: work-items one after the other, on one core.
-// What an emulator of their code objects is measured against. bench_emulator.py compiles and calls it.
+// What an emulator of their code objects is measured against. And a loop that says what cores have together.
+// bench_emulator.py compiles and calls it.
 namespace {
 
 struct Point {
@@ -36,3 +37,13 @@ HOST_KERNEL(vector_add, (EXTENTS, const float* a, const float* b, float* c, int 
 HOST_KERNEL(matmul_naive, (EXTENTS, const float* a, const float* b, float* c, int n), a, b, c, n)
 HOST_KERNEL(collatz, (EXTENTS, const unsigned* start, unsigned* steps, int n), start, steps, n)
 HOST_KERNEL(histogram, (EXTENTS, const unsigned char* values, unsigned* counts, int n), values, counts, n)
+
+/// So many steps of 128 multiplications and additions each, in registers. Any thread may call.
+extern "C" float host_multiplications(int steps) {
+  float values[128], sum = 0;
+  for (float& value : values) value = static_cast<float>(steps);
+  for (int step = 0; step < steps; ++step)
+    for (float& value : values) value = value * 0.999f + 1.0f;
+  for (const float value : values) sum += value;
+  return sum;
+}

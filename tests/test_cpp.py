@@ -112,6 +112,19 @@ def test_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_waiting_workgroups(tmp_path_factory: pytest.TempPathFactory) -> None:
+    program = build_cpp(tmp_path_factory, "waiting_workgroups", ["tests/cpp/test_waiting_workgroups.cpp"], *linked())
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_workgroup_ranges(tmp_path_factory: pytest.TempPathFactory) -> None:
+    sources = ["tests/cpp/test_workgroup_ranges.cpp", "csrc/emulator/workgroup_ranges.cpp"]
+    program = build_cpp(tmp_path_factory, "workgroup_ranges", sources, "-fsanitize=thread")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_lds_log(tmp_path_factory: pytest.TempPathFactory) -> None:
     program = build_cpp(tmp_path_factory, "lds_log", ["tests/cpp/test_lds_log.cpp"], *linked())
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)

@@ -195,11 +195,13 @@ def emulating(found: Any) -> str:
         )
         for goal in found["goals"]
     ]
+    parts = found.get("equal_parts_times")
+    slowest = f", and {parts:.1f} times where each has an equal part of multiplications" if parts is not None else ""
     return (
         f"{_machine(found['machine'])}\n\n{table((*head, 'GFLOP/s', 'host, ms'), rows)}\n\n"
         f"{table(('goal', 'measured', 'is to be', 'met'), goals)}\n\n"
         f"`torch.mm` of 256x256x256 in f32 does {found['torch_mm_gflops']:.0f} GFLOP/s on one core; of 1024x1024x1024 "
-        f"{found['threads']} cores are {found['torch_mm_times']:.1f} times as fast as one. A code object "
+        f"{found['threads']} cores are {found['torch_mm_times']:.1f} times as fast as one{slowest}. A code object "
         f"with 12 KB of code takes {found['memory']['code_object_bytes'] / 1e3:.0f} KB."
     )
 

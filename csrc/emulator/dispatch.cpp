@@ -1,18 +1,14 @@
 #include "emulator/dispatch.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
-#include <iterator>
 #include <limits>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,7 +20,9 @@
 #include "emulator/launch_hints.h"
 #include "emulator/lost_memory.h"
 #include "emulator/spinning.h"
+#include "emulator/waiting_workgroups.h"
 #include "emulator/workgroup.h"
+#include "emulator/workgroup_ranges.h"
 
 namespace wave::emulator {
 
@@ -40,14 +38,10 @@ constexpr u64 kQuantum = u64{1} << 20;
 constexpr u64 kFirstTurn = 1024;
 /// A launch that is over sooner runs on the calling thread alone: others take tens of microseconds to wake.
 constexpr auto kSoon = std::chrono::microseconds(100);
-/// How long the workgroups last, at most, that a thread takes at a time. Neighbours write the same cache lines, where
-/// each writes a column of a matrix, and these go from core to core while two threads have neighbours.
-constexpr auto kBatch = std::chrono::microseconds(200);
-/// A thread takes one of so many equal shares of what is left at most, so that all threads end together.
-const u64 kShares = 2 * std::clamp<u64>(std::thread::hardware_concurrency(), 1, 16);
-/// Before others begin, workgroups that waited may carry out so many instructions in vain, and one for each kInVainOf
-/// that others have carried out in their first turns.
-constexpr u64 kInVain = 512, kInVainOf = 32;
+/// Workgroups that a thread takes at a time, at most, where it does not ask between them what else there is to run.
+constexpr u64 kMostTaken = 16;
+/// How long they last, at most, on the calling thread, as long as it is alone.
+constexpr auto kLongestAlone = std::chrono::microseconds(10);
 /// How often a thread tries to take the lock before it sleeps.
 constexpr int kTries = 1000;
 constexpr auto kPollPeriod = std::chrono::milliseconds(50);
@@ -55,16 +49,17 @@ constexpr auto kPollPeriod = std::chrono::milliseconds(50);
 /// Ends the work of a thread because another one has stopped the launch.
 struct Stopped {};
 
-/// Hands workgroups to workers, several at a time where they are short. A workgroup that cannot go on waits
-/// while others go on, which may be what it polls memory for: those that waited, too, and new ones, up to as many as
-/// the device would hold.
+/// Runs the workgroups of a launch. As long as none waits for what others do, each thread begins one after the other,
+/// as WorkgroupRanges gives them out, and shares no lock with others. A workgroup that cannot go on waits while others
+/// go on, which may be what it polls memory for: those that waited, too, and new ones in the order of their numbers, up
+/// to as many as the device would hold. Each turn is given out under a lock then.
 ///
 /// Who gets a turn, and how long it is, is counted in instructions, so that launches repeat. Whether the launch goes on
 /// is asked by time: the calling thread looks at the clock between some thousand instructions, and tells the others. So
-/// is whether other threads are asked for help, and how many workgroups one of them takes.
+/// is whether other threads are asked for help.
 class Scheduler {
  public:
-  explicit Scheduler(const LaunchState& launch) : launch_(launch) { ranges_[0] = {0, launch.workgroups}; }
+  explicit Scheduler(const LaunchState& launch) : launch_(launch) {}
 
   Statistics run() {
     if (has_help() && is_worth_help(expected())) {
@@ -86,29 +81,17 @@ class Scheduler {
 
   enum class Order : u8 { GoOn, Stop, TimeIsUp };
 
-  /// Workgroups, by number.
-  struct WorkgroupRange {
-    u64 next, end;
-    u64 size() const { return end - next; }
-  };
+  /// What a thread works with.
+  struct Worker {
+    int thread;
+    Workgroup::Look look;
+    std::unique_ptr<Workgroup> begins{};              ///< memory of those that begin on the thread
+    std::vector<std::unique_ptr<Workgroup>> spare{};  ///< of those that waited and ended on it: fresh memory takes long
+    bool is_free = false;                             ///< runs workgroups without a look at the other threads
 
-  /// What a thread has taken: workgroups to begin, from `next` to `end`, or one to go on with, whose number is `next`.
-  struct Batch {
-    u64 next = 0, end = 0;
-    std::unique_ptr<Workgroup> suspended{};
-    bool is_resumed = false;
-    u64 spent = 0;         ///< instructions
-    u64 instructions = 0;  ///< of workgroups that have finished,
-    u64 finished = 0;      ///< which are so many,
-    u64 ended = 0;         ///< and so many with those that have failed
-  };
-
-  /// A thread's memory for workgroups: fresh memory takes longer than many a turn.
-  struct Storage {
     static constexpr size_t kMostSpare = 16;
-    std::unique_ptr<Workgroup> begins{};              ///< of those that begin on the thread
-    std::vector<std::unique_ptr<Workgroup>> spare{};  ///< of those that waited, and ended on it
 
+    bool is_caller() const { return thread == kCaller; }
     void keep(std::unique_ptr<Workgroup> ended) {
       if (spare.size() < kMostSpare) spare.push_back(std::move(ended));
     }
@@ -118,9 +101,24 @@ class Scheduler {
       spare.pop_back();
       return taken;
     }
+    /// Makes what those that began have added to memory, and what has not been made yet.
+    void settle_adds() {
+      if (begins != nullptr) begins->settle_adds();
+    }
   };
 
-  using Suspended = std::map<u64, std::unique_ptr<Workgroup>>;  // by number
+  /// What a thread has run since it had the lock.
+  struct Done {
+    TurnResult turns;
+    u64 finished = 0;      ///< workgroups
+    u64 instructions = 0;  ///< of these
+  };
+
+  /// A workgroup whose turn it is: one that waited, or one that begins.
+  struct Next {
+    u64 number;
+    std::unique_ptr<Workgroup> waited{};
+  };
 
   /// What was printed through a buffer. Of a launch that was stopped it is lost where nobody takes it.
   void print() {
@@ -136,84 +134,151 @@ class Scheduler {
     }
   }
 
+  /// In ranges, unless workgroups may wait for earlier ones, or what is found depends on their order.
   void run_on_all_threads() {
-    several_threads_ = goes_on_ = true;
-    share_out();
+    several_threads_ = true;
+    asks_for_help_ = false;
+    if (interrupted_ != nullptr && !may_run_freely()) suspend(std::move(interrupted_), true);
+    if (!launch_.function.waits && launch_.dispatch.checks == nullptr)
+      ranges_.share_out(launch_.dispatch.parallel.threads);
     launch_.dispatch.parallel.run([this](int thread) { work(thread); });
   }
 
-  /// Runs workgroups until there are none left; on the calling thread, until it is time to ask other threads for help.
+  /// Runs workgroups until there are none left; on the calling thread, until it asks other threads for help.
   void work(int thread) {
     const bool is_caller = thread == kCaller;
     const FloatState float_state;
     const LostMemoryGuard guard(launch_.memory());
-    const Workgroup::Look look = [this, is_caller] { this->look(is_caller); };
-    Storage storage;
-    std::unique_ptr<Workgroup>& group = storage.begins;
-    std::optional<Batch> batch;  // what was taken last, until it is put back
-    Nanoseconds each{};          // what one of its workgroups has taken
+    Worker worker{.thread = thread, .look = [this, is_caller] { look(is_caller); }};
+    const Clock::time_point begin = Clock::now();
+    const u64 finished = run_freely(worker) + run_in_turns(worker);
+    if (finished != 0) remember((Clock::now() - begin) / static_cast<f64>(finished));
     try {
-      while ((batch = take(thread, each, group.get(), std::exchange(batch, std::nullopt)))) {
-        const Clock::time_point begin = Clock::now();
-        run(*batch, storage, look);
-        const Nanoseconds taken = Clock::now() - begin;
-        if (batch->finished != 0) each = taken / static_cast<f64>(batch->finished);
-        if (is_caller && wants_help(*batch, batch->finished != 0 ? each : taken)) break;
-      }
-      if (each != Nanoseconds()) remember(each);
+      worker.settle_adds();
+    } catch (const KernelFault&) {
+      fail(std::current_exception(), worker.begins->number());
+    }
+  }
+
+  /// Whether a thread may run workgroups without a look at the others: none waits, and the device would hold all that
+  /// threads have taken.
+  bool may_run_freely() const {
+    const u64 threads = several_threads_ ? static_cast<u64>(std::max(launch_.dispatch.parallel.threads, 1)) : 1;
+    return !is_anyone_waiting_ && !launch_.function.waits && launch_.max_resident >= threads * kMostTaken;
+  }
+
+  /// Begins workgroups as long as none waits for what others do, and goes on with the one that was interrupted. Returns
+  /// how many came to their end.
+  u64 run_freely(Worker& worker) {
+    const bool is_interrupted = worker.is_caller() && interrupted_ != nullptr;
+    if (!is_interrupted && !may_run_freely()) return 0;
+    ++free_threads_;
+    worker.is_free = true;
+    Done done;
+    try {
+      begin_workgroups(worker, done);
     } catch (...) {
       stop(std::current_exception());
     }
+    worker.is_free = false;
+    std::unique_lock lock = locked();
+    --free_threads_;
+    note_locked(done);
+    tell_caller(lock);
+    return done.finished;
+  }
+
+  void begin_workgroups(Worker& worker, Done& done) {
+    if (worker.is_caller() && interrupted_ != nullptr) {
+      worker.begins = std::move(interrupted_);
+      run_turn(worker, worker.begins, done);
+      finished_ += done.finished;
+    }
+    u64 most = several_threads_ ? kMostTaken : 1;
+    while (!asks_for_help_ && may_run_freely()) {
+      const WorkgroupRange taken = ranges_.take(worker.thread, most);
+      if (taken.size() == 0) return;
+      const u64 before = done.finished;
+      for (u64 number = taken.next; number < taken.end; ++number) begin_one(worker, number, done);
+      finished_ += done.finished - before;
+      if (several_threads_) continue;
+      most = std::clamp<u64>(static_cast<u64>(kLongestAlone / each()), 1, kMostTaken);
+      ask_for_help();
+    }
+  }
+
+  /// Gives workgroups turn after turn, each as it is told. Returns how many came to their end.
+  u64 run_in_turns(Worker& worker) {
+    u64 finished = 0;
+    std::optional<Done> done;  // what was run last, until it is told
     try {
-      if (group != nullptr) group->settle_adds();
-    } catch (const KernelFault&) {
-      fail(std::current_exception(), group->number());
+      while (!asks_for_help_) {
+        std::optional<Next> next = next_turn(worker, std::exchange(done, std::nullopt));
+        if (!next) break;
+        done = {.turns = {.number = next->number, .is_resumed = next->waited != nullptr}};
+        run_next(worker, *next, *done);
+        finished += done->finished;
+        finished_ += done->finished;
+        if (!several_threads_) ask_for_help();
+      }
+    } catch (...) {
+      stop(std::current_exception());
     }
-    if (batch) put_back(*batch);
+    if (done) {
+      std::unique_lock lock = locked();
+      put_back_locked(*done);
+      tell_caller(lock);
+    }
+    return finished;
   }
 
-  /// Runs the workgroups of a batch for a turn each. Where one has failed, those before it go on: theirs is the error
-  /// that counts. What those that began here add to memory may be pending behind it, but not while one goes on that may
-  /// wait for it.
-  void run(Batch& batch, Storage& storage, const Workgroup::Look& look) {
-    if (batch.suspended == nullptr) return run_new(batch, storage, look);
-    if (storage.begins != nullptr) storage.begins->settle_adds();
-    run_turn(batch, batch.suspended, look);
-    if (batch.suspended == nullptr) return;
-    batch.suspended->settle_adds();
-    storage.keep(std::move(batch.suspended));
+  /// What workgroups that began on the thread have added to memory may be pending behind them, but not while one goes
+  /// on that may wait for it.
+  void run_next(Worker& worker, Next& next, Done& done) {
+    if (next.waited == nullptr) return begin_one(worker, next.number, done);
+    worker.settle_adds();
+    run_turn(worker, next.waited, done);
+    if (next.waited == nullptr) return;
+    next.waited->settle_adds();
+    worker.keep(std::move(next.waited));
   }
 
-  void run_new(Batch& batch, Storage& storage, const Workgroup::Look& look) {
-    for (; batch.next < batch.end && batch.next < first_failed_.load(std::memory_order_relaxed); ++batch.next) {
-      if (order_.load(std::memory_order_relaxed) == Order::Stop) return;
-      if (storage.begins == nullptr) storage.begins = storage.take(launch_);
-      storage.begins->start(batch.next);
-      run_turn(batch, storage.begins, look);
-    }
+  /// Where a workgroup has failed, those before it go on: theirs is the error that counts.
+  void begin_one(Worker& worker, u64 number, Done& done) {
+    done.turns.has_ended = true;
+    if (number >= first_failed_.load(std::memory_order_relaxed)) return;
+    if (worker.begins == nullptr) worker.begins = worker.take(launch_);
+    worker.begins->start(number);
+    run_turn(worker, worker.begins, done);
   }
 
   /// One turn of a workgroup, which is left where it has come to its end.
-  void run_turn(Batch& batch, std::unique_ptr<Workgroup>& group, const Workgroup::Look& look) {
+  void run_turn(Worker& worker, std::unique_ptr<Workgroup>& group, Done& done) {
     const u64 before = group->instructions();
+    done.turns.has_ended = true;
     try {
-      const Workgroup::Progress progress = run(*group, look);
+      const Workgroup::Progress progress = run(*group, worker.look);
       const u64 instructions = group->instructions();
-      batch.spent += instructions - before;
+      done.turns.spent += instructions - before;
       if (progress == Workgroup::Progress::Suspended) {
+        done.turns.has_ended = false;
         group->settle_adds();
-        return suspend(std::move(group));
+        if (asks_for_help_ && worker.is_free) {
+          interrupted_ = std::move(group);
+        } else {
+          suspend(std::move(group), worker.is_free);
+        }
+        return;
       }
-      ++batch.finished;
-      batch.instructions += instructions;
+      ++done.finished;
+      done.instructions += instructions;
     } catch (const KernelFault&) {
       fail(std::current_exception(), group->number());
     } catch (const Stopped&) {
     }
-    ++batch.ended;
   }
 
-  /// The launch's first turn ends where it is found to be worth help: the calling thread goes on with it then.
+  /// The launch's first turn ends where the launch is found to be worth help: the calling thread goes on with it then.
   Workgroup::Progress run(Workgroup& group, const Workgroup::Look& look) {
     if (spins_ == nullptr) return run_unprobed(group, look);
     if (spins_->is_due(group)) return group.probe(*spins_, look);
@@ -230,7 +295,8 @@ class Scheduler {
       if (group.run(std::min(instructions, quantum_), look) == Workgroup::Progress::Finished) {
         return Workgroup::Progress::Finished;
       }
-      if (wants_help({}, elapsed())) return Workgroup::Progress::Suspended;
+      ask_for_help();
+      if (asks_for_help_) return Workgroup::Progress::Suspended;
     }
     const u64 quantum = short_turn(group);
     if (group.run(quantum, look) == Workgroup::Progress::Finished) return Workgroup::Progress::Finished;
@@ -250,13 +316,14 @@ class Scheduler {
   }
   static bool is_worth_help(Nanoseconds remaining) { return remaining > kSoon; }
 
-  /// Whether the calling thread, which is alone, goes on with others. `each`: what a workgroup takes, or more.
-  bool wants_help(const Batch& batch, Nanoseconds each) {
-    if (several_threads_ || !has_help()) return false;
-    const u64 left = launch_.workgroups - finished() - batch.finished;
-    return is_worth_help(each * static_cast<f64>(left)) || is_worth_help(elapsed());
+  /// The calling thread, which is alone, asks whether it goes on with others.
+  void ask_for_help() {
+    const u64 left = launch_.workgroups - finished_;
+    asks_for_help_ = has_help() && (is_worth_help(each() * static_cast<f64>(left)) || is_worth_help(elapsed()));
   }
   Nanoseconds elapsed() const { return Clock::now() - begin_; }
+  /// What a workgroup has taken the calling thread, which is alone, or more.
+  Nanoseconds each() const { return elapsed() / static_cast<f64>(std::max<u64>(finished_, 1)); }
 
   /// How long the launch takes one thread, as far as an earlier one of the kernel tells.
   Nanoseconds expected() const {
@@ -268,36 +335,42 @@ class Scheduler {
     launch_.function.nanoseconds_of_workgroup.store(static_cast<u32>(count), std::memory_order_relaxed);
   }
 
-  u64 finished() {
-    const std::unique_lock lock = locked();
-    return finished_;
-  }
+  bool is_over() const { return has_failed() ? ranges_.left() == 0 : finished_ == launch_.workgroups; }
+  bool has_failed() const { return first_failed_ != kNone; }
 
-  bool is_over() {
-    const std::unique_lock lock = locked();
-    return is_over_locked();
-  }
-  bool is_over_locked() const { return error_ ? left_ == 0 : finished_ == launch_.workgroups; }
-
-  /// What to run next, or nothing where there is nothing for this thread, which has run `last`. The calling thread
-  /// stays as long as others are at work, so that it can be interrupted. `group`: the storage of those that began on
-  /// this thread, if any.
-  std::optional<Batch> take(int thread, Nanoseconds each, Workgroup* group, std::optional<Batch> last) {
-    const bool is_caller = thread == kCaller;
+  /// What a thread is to run next, which has run `done`, or nothing where there is nothing for it. The calling thread
+  /// stays as long as others are at work, so that it can be interrupted.
+  std::optional<Next> next_turn(Worker& worker, const std::optional<Done>& done) {
     std::unique_lock lock = locked();
-    if (last) put_back_locked(*last);
+    if (done) put_back_locked(*done);
     for (;;) {
-      std::optional<Batch> batch = is_over_locked() ? std::nullopt : next_batch(thread, each);
-      if (batch || !is_caller || (is_over_locked() && running_ == 0)) {
+      std::optional<Next> next = next_turn_locked();
+      if (next || !worker.is_caller() || (is_over() && !is_anyone_at_work())) {
         tell_caller(lock);
-        return batch;
+        return next;
       }
-      if (group != nullptr) group->settle_adds();
+      worker.settle_adds();
       wait(lock);
       lock.unlock();
       poll();
       lock.lock();
     }
+  }
+
+  std::optional<Next> next_turn_locked() {
+    if (is_over()) return std::nullopt;
+    std::optional<u64> first;
+    if (has_room() && !waiting_.is_time_to_resume()) first = ranges_.take_first();
+    std::optional<Next> next;
+    if (first) {
+      next = {.number = *first};
+      ++resident_;
+    } else if (!waiting_.is_empty()) {
+      WaitingWorkgroups::Groups::node_type taken = waiting_.take();
+      next = {.number = taken.key(), .waited = std::move(taken.mapped())};
+    }
+    turns_ += next.has_value();
+    return next;
   }
 
   /// What threads do under the lock takes less time than to sleep and to wake.
@@ -326,130 +399,48 @@ class Scheduler {
 
   /// Tells it where it waits and there is something for it. Unlocks.
   void tell_caller(std::unique_lock<std::mutex>& lock) {
-    const bool has_some = is_over_locked() ? running_ == 0 : may_begin() || !suspended_.empty();
+    const bool has_some = is_over() ? !is_anyone_at_work() : has_room() || !waiting_.is_empty();
     const bool tells = has_some && caller_waits_;
     if (tells) caller_waits_ = false;
     lock.unlock();
     if (tells) changed_.notify_one();
   }
 
+  bool is_anyone_at_work() const { return turns_ != 0 || free_threads_ != 0; }
+  /// Workgroups that have begun and not ended, or may have.
+  u64 resident() const { return resident_ + free_threads_ * kMostTaken; }
   /// Whether a workgroup is left that may begin now.
-  bool may_begin() const { return left_ != 0 && resident_ < launch_.max_resident; }
+  bool has_room() const { return ranges_.left() != 0 && resident() < launch_.max_resident; }
 
-  /// Gives each thread a range of the workgroups that have not begun. Threads that keep their numbers have the same
-  /// workgroups in every launch then, whose memory their caches have. In order where workgroups may wait for earlier
-  /// ones, and where what is found depends on it.
-  void share_out() {
-    if (launch_.workgroups > launch_.max_resident || launch_.function.waits || launch_.dispatch.checks != nullptr)
-      return;
-    const WorkgroupRange all = ranges_[0];
-    range_count_ = static_cast<size_t>(std::clamp<u64>(launch_.dispatch.parallel.threads, 1, ranges_.size()));
-    u64 next = all.next;
-    for (size_t i = 0; i < range_count_; ++i) {
-      const u64 end = all.next + all.size() * (i + 1) / range_count_;
-      ranges_[i] = {std::exchange(next, end), end};
-    }
-  }
-
-  /// Where a thread takes workgroups from: its own range, in which it puts half of the longest one when it is empty.
-  /// The one with the lowest number where they are found to wait for one another.
-  WorkgroupRange& range_of(int thread) {
-    const std::span ranges(ranges_.data(), range_count_);
-    if (launch_.function.waits)
-      return *std::ranges::find_if(ranges, [](const WorkgroupRange& range) { return range.size() != 0; });
-    WorkgroupRange& own = ranges[static_cast<size_t>(thread) % range_count_];
-    if (own.size() == 0) {
-      WorkgroupRange& longest = *std::ranges::max_element(ranges, {}, &WorkgroupRange::size);
-      own = {longest.next + longest.size() / 2, longest.end};
-      longest.end = own.next;
-    }
-    return own;
-  }
-
-  std::optional<Batch> next_batch(int thread, Nanoseconds each) {
-    std::optional<Batch> batch;
-    const bool goes_on = thread == kCaller && std::exchange(goes_on_, false) && !suspended_.empty();
-    if (may_begin() && !goes_on && !is_time_to_resume()) {
-      WorkgroupRange& range = range_of(thread);
-      const u64 count = std::min({batch_size(each), range.size(), launch_.max_resident - resident_});
-      batch = {.next = range.next, .end = range.next + count};
-      range.next += count;
-      left_ -= count;
-      resident_ += count;
-    } else if (!suspended_.empty()) {
-      const auto next = next_suspended();
-      batch = {.next = next->first, .suspended = std::move(next->second), .is_resumed = true};
-      suspended_.erase(next);
-    }
-    running_ += batch.has_value();
-    return batch;
-  }
-
-  /// Whether one that waited goes on before others begin. What it waited for is that earlier ones go on, or that later
-  /// ones begin: whether the last one that went on came to its end tells.
-  bool is_time_to_resume() const {
-    if (suspended_.empty()) return false;
-    return resuming_helps_ || spent_resuming_ + spent_in_vain_ <= kInVain + spent_beginning_ / kInVainOf;
-  }
-
-  /// Where one has come to its end, that one before it which may have waited for it, or, if there is none, the first
-  /// one: chains of workgroups end so, in either direction. Else each in its turn, and, as long as little has been
-  /// spent on it, the first one in between.
-  Suspended::iterator next_suspended() {
-    if (resuming_helps_) {
-      const auto behind = suspended_.lower_bound(last_ended_);
-      return behind == suspended_.begin() ? behind : std::prev(behind);
-    }
-    is_in_turn_ = !is_in_turn_ || spent_resuming_ > kInVain;
-    if (!is_in_turn_) return suspended_.begin();
-    const auto behind = suspended_.upper_bound(last_in_turn_);
-    const auto next = behind == suspended_.end() ? suspended_.begin() : behind;
-    last_in_turn_ = next->first;
-    return next;
-  }
-
-  /// So many that a thread is busy for a while, and few enough that all threads end together. One where workgroups wait
-  /// for one another: others wait for the first of those that a thread has taken until it has come to the last.
-  u64 batch_size(Nanoseconds each) const {
-    if (each == Nanoseconds() || launch_.function.waits) return 1;
-    return std::clamp<u64>(static_cast<u64>(kBatch / each), 1, std::max<u64>(left_ / kShares, 1));
-  }
-
-  void suspend(std::unique_ptr<Workgroup> group) {
+  /// `is_new`: the others do not know yet that it has begun.
+  void suspend(std::unique_ptr<Workgroup> group, bool is_new) {
     if (several_threads_) launch_.function.waits = true;
     const std::unique_lock lock = locked();
     const u64 number = group->number();
-    suspended_.emplace(number, std::move(group));
+    waiting_.add(number, std::move(group));
+    is_anyone_waiting_ = true;
+    resident_ += is_new;
     if (spins_ != nullptr) stop_if_stuck();
   }
 
   void stop_if_stuck() {
-    const bool is_stuck = !may_begin() && spins_->stuck() == resident_;
+    const bool is_stuck = !has_room() && spins_->stuck() == resident();
     const Clock::time_point now = Clock::now();
     if (!is_stuck) stuck_since_ = std::nullopt;
     if (is_stuck && !stuck_since_) stuck_since_ = now;
     if (!is_stuck || error_ || Nanoseconds(now - *stuck_since_).count() < launch_.dispatch.patience * 1e9) return;
     Findings& findings = launch_.dispatch.checks->findings();
-    stop_locked(std::make_exception_ptr(spins_->report(launch_, findings, left_)));
+    stop_locked(std::make_exception_ptr(spins_->report(launch_, findings, ranges_.left())));
   }
 
-  void put_back(const Batch& batch) {
-    std::unique_lock lock = locked();
-    put_back_locked(batch);
-    tell_caller(lock);
+  void put_back_locked(const Done& done) {
+    --turns_;
+    resident_ -= done.turns.has_ended;
+    note_locked(done);
   }
-  void put_back_locked(const Batch& batch) {
-    --running_;
-    resident_ -= batch.ended;
-    finished_ += batch.finished;
-    statistics_.instructions += batch.instructions;
-    (batch.is_resumed ? spent_resuming_ : spent_beginning_) += batch.spent;
-    if (batch.ended == 0) spent_in_vain_ = batch.spent;
-    if (!batch.is_resumed) return;
-    resuming_helps_ = batch.ended != 0;
-    if (!resuming_helps_) return;
-    last_ended_ = batch.next;
-    spent_resuming_ = spent_beginning_ = 0;
+  void note_locked(const Done& done) {
+    statistics_.instructions += done.instructions;
+    waiting_.note(done.turns);
   }
 
   /// What a worker asks between some thousand instructions. Throws where the launch does not go on.
@@ -462,7 +453,7 @@ class Scheduler {
         throw Stopped();
       case Order::TimeIsUp:
         fault(text("the launch ran longer than ", launch_.dispatch.time_limit, " seconds, the limit that ",
-                   "WAVE_RUNTIME_TIME_LIMIT sets; ", finished(), " of ", launch_.workgroups,
+                   "WAVE_RUNTIME_TIME_LIMIT sets; ", finished_.load(), " of ", launch_.workgroups,
                    " workgroups had finished"));
     }
   }
@@ -474,7 +465,7 @@ class Scheduler {
     next_poll_ = now + kPollPeriod;
     const double limit = launch_.dispatch.time_limit;
     if (limit != 0 && std::chrono::duration<double>(now - begin_).count() > limit) order_ = Order::TimeIsUp;
-    if (launch_.dispatch.poll) launch_.dispatch.poll(finished(), launch_.workgroups);
+    if (launch_.dispatch.poll) launch_.dispatch.poll(finished_, launch_.workgroups);
   }
 
   /// Keeps the error of the workgroup with the lowest number, so that reports repeat where threads do not matter. Other
@@ -500,16 +491,14 @@ class Scheduler {
   /// No workgroup from here on begins.
   void end_before(u64 workgroup) {
     first_failed_ = workgroup;
-    left_ = 0;
-    for (WorkgroupRange& range : std::span(ranges_.data(), range_count_)) {
-      range.end = std::clamp(workgroup, range.next, range.end);
-      left_ += range.size();
-    }
+    ranges_.end_before(workgroup);
   }
 
   static u64 quantum(const Dispatch& dispatch) {
     return dispatch.max_instructions == 0 ? kQuantum : std::min(kQuantum, dispatch.max_instructions + 1);
   }
+
+  static constexpr u64 kNone = ~u64{0};
 
   const LaunchState& launch_;
   SpinWatch* const spins_ = launch_.dispatch.checks == nullptr ? nullptr : launch_.dispatch.checks->spins();
@@ -517,27 +506,22 @@ class Scheduler {
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point next_poll_ = begin_ + kPollPeriod;  ///< of the calling thread
   bool several_threads_ = false;
-  bool is_first_turn_ = has_help();  ///< of the calling thread alone
+  bool asks_for_help_ = false;              ///< of the calling thread alone, as is what follows
+  bool is_first_turn_ = has_help();         ///< the launch's first
+  std::unique_ptr<Workgroup> interrupted_;  ///< in the launch's first turn
+  WorkgroupRanges ranges_{launch_.workgroups};
   std::atomic<Order> order_{Order::GoOn};
-  std::atomic<u64> first_failed_{~u64{0}};  ///< the lowest number of a workgroup that has failed
+  std::atomic<u64> first_failed_{kNone};  ///< the lowest number of a workgroup that has failed
+  std::atomic<u64> finished_{0};          ///< workgroups
+  std::atomic<u64> free_threads_{0};      ///< that run workgroups without a look at the others
+  std::atomic<bool> is_anyone_waiting_{false};
 
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::atomic<bool> caller_waits_ = false;  ///< written under the lock
-  bool goes_on_ = false;                    ///< the calling thread, with the workgroup that it has begun
-  std::array<WorkgroupRange, 64> ranges_;   ///< of workgroups to be taken; the first ones count
-  size_t range_count_ = 1;
-  u64 left_ = launch_.workgroups;  ///< in all ranges
-  u64 resident_ = 0;               ///< taken and not ended
-  u64 running_ = 0;                ///< batches that are under way
-  u64 finished_ = 0;
-  Suspended suspended_;
-  bool resuming_helps_ = false;                   ///< the last one that waited and went on came to its end
-  u64 spent_resuming_ = 0, spent_beginning_ = 0;  ///< instructions since one did
-  u64 spent_in_vain_ = 0;                         ///< in the last turn in which none came to an end
-  u64 last_ended_ = 0;                            ///< the number of the last one that waited and came to its end
-  u64 last_in_turn_ = 0;                          ///< the number of the last one whose turn it was
-  bool is_in_turn_ = false;
+  WaitingWorkgroups waiting_;
+  u64 resident_ = 0;  ///< that have begun and not ended, without those that threads run freely
+  u64 turns_ = 0;     ///< that are under way
   std::optional<Clock::time_point> stuck_since_;
   std::exception_ptr error_;
   Statistics statistics_;

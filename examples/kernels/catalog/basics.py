@@ -8,12 +8,15 @@ import torch
 
 from .base import Example, Tensors, cdiv, load
 
+VECTOR_ADD = load("basics", "*f32 const, *f32 const, *f32, i32", "vector_add")
+COLLATZ = load("basics", "*i32 const, *i32, i32", "collatz")
+HISTOGRAM = load("basics", "*u8 const, *i32, i32", "histogram")
+
 
 def vector_add(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """A + B for f32."""
-    kernel = load("basics", "*f32 const, *f32 const, *f32, i32", "vector_add")
     c = torch.empty_like(a)
-    kernel(a, b, c, a.numel(), grid=cdiv(a.numel(), 256), block=256)
+    VECTOR_ADD(a, b, c, a.numel(), grid=cdiv(a.numel(), 256), block=256)
     return c
 
 
@@ -32,9 +35,8 @@ def matmul(name: str) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
 
 def collatz(start: torch.Tensor) -> torch.Tensor:
     """Steps to 1 of the Collatz sequence from each int32."""
-    kernel = load("basics", "*i32 const, *i32, i32", "collatz")
     steps = torch.empty_like(start)
-    kernel(start, steps, start.numel(), grid=cdiv(start.numel(), 256), block=256)
+    COLLATZ(start, steps, start.numel(), grid=cdiv(start.numel(), 256), block=256)
     return steps
 
 
@@ -49,9 +51,8 @@ def collatz_reference(start: torch.Tensor) -> torch.Tensor:
 
 def histogram(values: torch.Tensor) -> torch.Tensor:
     """How often each byte occurs, as 256 int32."""
-    kernel = load("basics", "*u8 const, *i32, i32", "histogram")
     counts = torch.zeros(256, dtype=torch.int32, device=values.device)
-    kernel(values, counts, values.numel(), grid=cdiv(values.numel(), 256), block=256)
+    HISTOGRAM(values, counts, values.numel(), grid=cdiv(values.numel(), 256), block=256)
     return counts
 
 
