@@ -92,6 +92,12 @@ def test_lz4(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_sha256(tmp_path_factory: pytest.TempPathFactory) -> None:
+    program = build_cpp(tmp_path_factory, "sha256", ["tests/cpp/test_sha256.cpp"], "-fsanitize=address,undefined")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_dynamic_library(tmp_path_factory: pytest.TempPathFactory) -> None:
     sources = ["tests/cpp/test_dynamic_library.cpp", "csrc/base/dynamic_library.cpp", "csrc/base/error.cpp"]
     program = build_cpp(tmp_path_factory, "dynamic_library", sources, "-fsanitize=address,undefined")

@@ -3,6 +3,10 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 namespace wave {
 namespace {
@@ -47,6 +51,57 @@ void add_block(HashState& state, const uint8_t* block) {
   for (size_t i = 0; i < state.size(); ++i) state[i] += round[i];
 }
 
+void add_blocks_portably(HashState& state, const uint8_t* blocks, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) add_block(state, blocks + i * kBlock);
+}
+
+#if defined(__x86_64__)
+/// The same by the processor's instructions (Intel's "SHA Extensions", 2013), which make two rounds at a time of a, b,
+/// e and f, and of c, d, g and h.
+__attribute__((target("sha,sse4.1"))) void add_blocks_by_instructions(HashState& state, const uint8_t* blocks,
+                                                                      uint64_t count) {
+  const auto load = [](const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); };
+  const __m128i big_endian_words = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  const __m128i badc = _mm_shuffle_epi32(load(&state[0]), 0xb1), hgfe = _mm_shuffle_epi32(load(&state[4]), 0x1b);
+  __m128i abef = _mm_alignr_epi8(badc, hgfe, 8), cdgh = _mm_blend_epi16(hgfe, badc, 0xf0);
+  for (uint64_t i = 0; i < count; ++i) {
+    const __m128i abef_before = abef, cdgh_before = cdgh;
+    __m128i w[4];  // the last sixteen of the schedule
+    for (size_t t = 0; t < 16; ++t) {
+      __m128i& next = w[t % 4];
+      if (t < 4) {
+        next = _mm_shuffle_epi8(load(blocks + i * kBlock + 16 * t), big_endian_words);
+      } else {
+        const __m128i last = w[(t + 3) % 4], seventh = _mm_alignr_epi8(last, w[(t + 2) % 4], 4);
+        next = _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(next, w[(t + 1) % 4]), seventh), last);
+      }
+      const __m128i added = _mm_add_epi32(next, load(&kRound[4 * t]));
+      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, added);
+      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(added, 0x0e));
+    }
+    abef = _mm_add_epi32(abef, abef_before);
+    cdgh = _mm_add_epi32(cdgh, cdgh_before);
+  }
+  const __m128i feba = _mm_shuffle_epi32(abef, 0x1b), dchg = _mm_shuffle_epi32(cdgh, 0xb1);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(&state[0]), _mm_blend_epi16(feba, dchg, 0xf0));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(&state[4]), _mm_alignr_epi8(dchg, feba, 8));
+}
+
+/// Compilers' functions that tell do not know of these instructions everywhere.
+bool has_instructions() {
+  unsigned a, b, c, d;
+  return __builtin_cpu_supports("sse4.1") && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA) != 0;
+}
+#endif
+
+void add_blocks(HashState& state, const uint8_t* blocks, uint64_t count) {
+#if defined(__x86_64__)
+  static const bool by_instructions = has_instructions();
+  if (by_instructions) return add_blocks_by_instructions(state, blocks, count);
+#endif
+  add_blocks_portably(state, blocks, count);
+}
+
 // Section 5.1.1: a one bit, zeros, and the length in bits as a big-endian 64-bit number.
 void add_tail(HashState& state, std::span<const uint8_t> tail, uint64_t total_bytes) {
   std::array<uint8_t, 2 * kBlock> padded{};
@@ -54,7 +109,7 @@ void add_tail(HashState& state, std::span<const uint8_t> tail, uint64_t total_by
   padded[tail.size()] = 0x80;
   const uint64_t size = tail.size() + 9 <= kBlock ? kBlock : 2 * kBlock;
   for (uint64_t i = 0; i < 8; ++i) padded[size - 1 - i] = static_cast<uint8_t>(total_bytes * 8 >> (8 * i));
-  for (uint64_t at = 0; at < size; at += kBlock) add_block(state, padded.data() + at);
+  add_blocks(state, padded.data(), size / kBlock);
 }
 
 }  // namespace
@@ -62,9 +117,9 @@ void add_tail(HashState& state, std::span<const uint8_t> tail, uint64_t total_by
 std::string sha256(std::span<const uint8_t> data) {
   // Section 5.3.3.
   HashState state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  uint64_t at = 0;
-  for (; data.size() - at >= kBlock; at += kBlock) add_block(state, data.data() + at);
-  add_tail(state, data.subspan(at), data.size());
+  const uint64_t whole = data.size() / kBlock;
+  add_blocks(state, data.data(), whole);
+  add_tail(state, data.subspan(whole * kBlock), data.size());
 
   std::string digits;
   for (uint32_t word : state) {
