@@ -92,12 +92,12 @@ bool has_instructions() {
   unsigned a, b, c, d;
   return __builtin_cpu_supports("sse4.1") && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA) != 0;
 }
+const bool kHasInstructions = has_instructions();
 #endif
 
 void add_blocks(HashState& state, const uint8_t* blocks, uint64_t count) {
 #if defined(__x86_64__)
-  static const bool by_instructions = has_instructions();
-  if (by_instructions) return add_blocks_by_instructions(state, blocks, count);
+  if (kHasInstructions) return add_blocks_by_instructions(state, blocks, count);
 #endif
   add_blocks_portably(state, blocks, count);
 }

@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "emulator/grid_sync.h"
 #include "emulator/hostcall.h"
+#include "emulator/kernarg_segment.h"
 #include "emulator/memory.h"
 #include "emulator/module.h"
 #include "emulator/printf_buffer.h"
@@ -100,7 +101,8 @@ class LaunchState {
   using DispatchPacket = std::array<u8, 64>;  ///< hsa_kernel_dispatch_packet_t
 
   u64 hidden_value(ValueKind kind) const;
-  std::vector<u8> kernarg_bytes() const;
+  u64 kernarg_size() const;
+  void write_arguments();
   DispatchPacket packet() const;
   std::vector<Region> regions() const;
 
@@ -108,7 +110,7 @@ class LaunchState {
   std::unique_ptr<PrintfBuffer> printf_buffer_;  ///< nullptr where the kernel has none
   std::unique_ptr<GridSync> grid_sync_;          ///< nullptr where the launch is not cooperative
   const std::array<u8, 256> queue_{};            ///< what a queue pointer points to
-  const std::vector<u8> kernarg_;
+  KernargSegment kernarg_;
   const DispatchPacket packet_;
   mutable u64 looks_at_clock_ = 0;
   Memory memory_;

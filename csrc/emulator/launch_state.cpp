@@ -115,10 +115,12 @@ LaunchState::LaunchState(const Dispatch& given)
       hostcalls_(make_hostcalls(kernel.metadata, std::min(workgroups, max_resident), waves)),
       printf_buffer_(make_printf_buffer(kernel.metadata, module.code())),
       grid_sync_(given.cooperative ? std::make_unique<GridSync>(workgroups, work_items) : nullptr),
-      kernarg_(kernarg_bytes()),
+      kernarg_(kernarg_size()),
       packet_(packet()),
       memory_(regions(), given.memory.size(), given.strict, given.trace, given.find_region,
-              given.checks == nullptr ? WatchedAccesses::None : given.checks->watched_accesses()) {}
+              given.checks == nullptr ? WatchedAccesses::None : given.checks->watched_accesses()) {
+  write_arguments();
+}
 
 u64 LaunchState::hidden_value(ValueKind kind) const {
   switch (kind) {
@@ -158,12 +160,15 @@ u64 LaunchState::hidden_value(ValueKind kind) const {
   }
 }
 
-std::vector<u8> LaunchState::kernarg_bytes() const {
-  const u64 size = std::max<u64>(kernel.metadata.kernarg_segment_size, dispatch.arguments.size());
-  // Compilers widen loads to the segment's alignment, of 16 at least, and so read past its end.
-  std::vector<u8> bytes(round_up(size, 16));
+/// Compilers widen loads to the segment's alignment, of 16 at least, and so read past its end.
+u64 LaunchState::kernarg_size() const {
+  return round_up(std::max<u64>(kernel.metadata.kernarg_segment_size, dispatch.arguments.size()), 16);
+}
+
+void LaunchState::write_arguments() {
+  const std::span<u8> bytes = kernarg_.bytes();
   std::copy(dispatch.arguments.begin(), dispatch.arguments.end(), bytes.begin());
-  if (!kernel.metadata.arguments) return bytes;
+  if (!kernel.metadata.arguments) return;
   for (const ArgumentMetadata& argument : *kernel.metadata.arguments) {
     if (!is_hidden(argument.kind)) continue;
     const u64 value = hidden_value(argument.kind);
@@ -171,7 +176,6 @@ std::vector<u8> LaunchState::kernarg_bytes() const {
       std::memcpy(&bytes[argument.offset], &value, std::min<size_t>(argument.size, sizeof(value)));
     }
   }
-  return bytes;
 }
 
 /// hsa_kernel_dispatch_packet_t (HSA Platform System Architecture Specification, "Kernel Dispatch Packet").
@@ -185,7 +189,7 @@ LaunchState::DispatchPacket LaunchState::packet() const {
   put<u32>(bytes, 24, scratch_size);
   put<u32>(bytes, 28, lds_size);
   put<u64>(bytes, 32, module.load_address(kernel.descriptor_address));
-  put<u64>(bytes, 40, reinterpret_cast<u64>(kernarg_.data()));
+  put<u64>(bytes, 40, reinterpret_cast<u64>(kernarg_.bytes().data()));
   return bytes;
 }
 
@@ -198,7 +202,7 @@ std::vector<Region> LaunchState::regions() const {
   const auto add = [&](std::span<const u8> bytes, const char* name) {
     regions.push_back({AddressSpan(reinterpret_cast<u64>(bytes.data()), bytes.size()), false, name});
   };
-  add(kernarg_, "the kernarg segment");
+  add(kernarg_.bytes(), "the kernarg segment");
   add(packet_, "the dispatch packet");
   add(queue_, "the queue");
   if (hostcalls_ != nullptr) regions.push_back(hostcalls_->region());
@@ -240,14 +244,14 @@ void LaunchState::set_initial_state(Wave& wave, const std::array<u32, 3>& id) co
   }
   pointer(descriptor.enable_sgpr_dispatch_ptr, reinterpret_cast<u64>(packet_.data()));
   pointer(descriptor.enable_sgpr_queue_ptr, reinterpret_cast<u64>(queue_.data()));
-  pointer(descriptor.enable_sgpr_kernarg_segment_ptr, reinterpret_cast<u64>(kernarg_.data()));
+  pointer(descriptor.enable_sgpr_kernarg_segment_ptr, reinterpret_cast<u64>(kernarg_.bytes().data()));
   pointer(descriptor.enable_sgpr_dispatch_id, 0);
   pointer(descriptor.enable_sgpr_flat_scratch_init, scratch);
   if (descriptor.enable_sgpr_private_segment_size) wave.s[next++] = scratch_size;
   for (u32 i = 0; i < descriptor.kernarg_preload_length && next < sreg::kFlatScratch; ++i) {
     const u64 offset = 4 * u64{descriptor.kernarg_preload_offset + i};
     u32 word = 0;
-    if (offset + 4 <= kernarg_.size()) std::memcpy(&word, &kernarg_[offset], 4);
+    if (offset + 4 <= kernarg_.bytes().size()) std::memcpy(&word, &kernarg_.bytes()[offset], 4);
     wave.s[next++] = word;
   }
   // Workgroup ids follow all user SGPRs, the preloaded ones included.

@@ -1,11 +1,16 @@
-"""What memory a launch takes: that of the workgroups in flight, however many there are in all."""
+"""What memory a launch takes: that of the workgroups in flight, however many there are in all. And where."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
+import pytest
+import torch
 from support import EXAMPLES, ROOT
+
+import wave_runtime
 
 # In a process of its own: what others have had resident at most would hide it.
 PROGRAM = """
@@ -26,3 +31,32 @@ def test_memory_does_not_grow_with_the_grid() -> None:
     assert done.returncode == 0, done.stderr
     before, after = map(int, done.stdout.split())
     assert after - before < 4 << 10  # KiB
+
+
+# A structure of so many bytes is an argument.
+ARGUMENTS = """
+struct Given { int first; char rest[%d]; int last; };
+extern "C" __global__ void find_arguments(unsigned long* address, int* sum, Given given) {
+  *address = (unsigned long)__builtin_amdgcn_kernarg_segment_ptr();
+  *sum = given.first + given.last;
+}
+"""
+
+
+def heap() -> range:
+    """The addresses of the C library's heap in this process."""
+    (line,) = (line for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith("[heap]"))
+    begin, end = (int(part, 16) for part in line.split()[0].split("-"))
+    return range(begin, end)
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize("rest", [8, 960, 3000])
+def test_arguments_lie_beside_no_tensor(rest: int) -> None:
+    """What a kernel reads behind the end of a tensor would be its arguments there, where nothing is to be read."""
+    kernel = wave_runtime.compile(ARGUMENTS % rest, target="gfx942")["find_arguments"]
+    given = (3).to_bytes(4, "little") + bytes(rest) + (4).to_bytes(4, "little")
+    address, total = torch.zeros(1, dtype=torch.uint64), torch.zeros(1, dtype=torch.int32)
+    kernel(address, total, given, grid=1, block=1)
+    assert total.item() == 7
+    assert rest == 3000 or address.item() not in heap()
