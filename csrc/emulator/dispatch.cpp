@@ -196,10 +196,13 @@ class Scheduler {
     }
     u64 most = several_threads_ ? kMostTaken : 1;
     while (!asks_for_help_ && may_run_freely()) {
-      const WorkgroupRange taken = ranges_.take(worker.thread, most);
+      WorkgroupRange taken = ranges_.take(worker.thread, most);
       if (taken.size() == 0) return;
       const u64 before = done.finished;
-      for (u64 number = taken.next; number < taken.end; ++number) begin_one(worker, number, done);
+      for (; taken.next < taken.end; ++taken.next) {
+        if (is_anyone_waiting_ && ranges_.give_back(worker.thread, taken)) break;
+        begin_one(worker, taken.next, done);
+      }
       finished_ += done.finished - before;
       if (several_threads_) continue;
       most = std::clamp<u64>(static_cast<u64>(kLongestAlone / each()), 1, kMostTaken);

@@ -31,7 +31,7 @@ void WorkgroupRanges::share_out(int threads) {
 }
 
 WorkgroupRange WorkgroupRanges::take(int thread, uint64_t most) {
-  Range& own = ranges_[static_cast<size_t>(thread) % count_];
+  Range& own = range_of(thread);
   do {
     const std::lock_guard lock(own.mutex);
     if (own.size() == 0) continue;
@@ -55,6 +55,15 @@ bool WorkgroupRanges::take_half_of_longest(Range& own) {
     longest.end.store(middle, std::memory_order_relaxed);
     return true;
   }
+}
+
+bool WorkgroupRanges::give_back(int thread, WorkgroupRange rest) {
+  Range& own = range_of(thread);
+  const std::lock_guard lock(own.mutex);
+  if (own.next.load(std::memory_order_relaxed) != rest.end) return false;
+  own.next.store(rest.next, std::memory_order_relaxed);
+  left_.fetch_add(rest.size(), std::memory_order_acq_rel);
+  return true;
 }
 
 std::optional<uint64_t> WorkgroupRanges::take_first() {

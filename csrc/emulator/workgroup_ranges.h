@@ -34,6 +34,9 @@ class WorkgroupRanges {
   /// left.
   WorkgroupRange take(int thread, uint64_t most);
 
+  /// Gives back what is left of what the thread took last, for whoever is next. False where its range has changed.
+  bool give_back(int thread, WorkgroupRange rest);
+
   /// Takes the one with the lowest number, if there is one.
   std::optional<uint64_t> take_first();
 
@@ -61,6 +64,7 @@ class WorkgroupRanges {
     WorkgroupRange take(uint64_t count);
   };
 
+  Range& range_of(int thread) { return ranges_[static_cast<size_t>(thread) % count_]; }
   std::span<Range> ranges() { return std::span(ranges_.data(), count_); }
   bool take_half_of_longest(Range& own);
 

@@ -65,6 +65,21 @@ void test_in_order() {
   expect(!ranges.take_first(), "there is no first one of none");
 }
 
+void test_given_back() {
+  WorkgroupRanges ranges(200);
+  ranges.share_out(2);
+  WorkgroupRange taken = ranges.take(0, 16);
+  ++taken.next;
+  expect(ranges.give_back(0, taken) && ranges.left() == 199, "all but the first one are given back");
+  expect(ranges.take_first() == 1, "the next one is the first of them");
+  taken = ranges.take(0, 16);
+  expect(ranges.take_first() == taken.end && !ranges.give_back(0, taken), "not where others took what is behind them");
+  while (ranges.take(1, 1).next < 199) continue;  // all of its own
+  const uint64_t stolen = ranges.take(1, 1).next;
+  expect(stolen > taken.end && ranges.give_back(1, {stolen, stolen + 1}), "the last one of a range goes back, too");
+  expect(ranges.take(1, 1).next == stolen, "and is taken again");
+}
+
 void test_what_is_behind_a_failure() {
   for (uint64_t end : {0, 1, 12, 13, 49, 50, 1000}) {
     WorkgroupRanges ranges(50);
@@ -121,6 +136,7 @@ int main() {
   test_own_ranges_first();
   test_half_of_the_longest();
   test_in_order();
+  test_given_back();
   test_what_is_behind_a_failure();
   test_many_threads();
 }
