@@ -16,10 +16,6 @@ constexpr u64 kShare = 4;             ///< of what it has left then, one part of
 constexpr u64 kRecord = 128 << 10;    ///< as ROCm's runtime allocates it
 constexpr u64 kHeapPage = 4096, kLargePage = 2 << 20;
 
-void* reserve(u64 size) {
-  return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
-
 Lazy<std::unique_ptr<DeviceHeap>>& heap = *new Lazy<std::unique_ptr<DeviceHeap>>();
 
 }  // namespace
@@ -29,19 +25,14 @@ DeviceHeap& DeviceHeap::get() {
 }
 
 DeviceHeap::DeviceHeap() {
-  void* memory = reserve(kSize);
-  u64 size = kSize;
-  for (u64 left = kSize / 2; memory == MAP_FAILED && left / kShare >= kLeast; left /= 2) {
-    void* const all = reserve(left);
-    if (all == MAP_FAILED) continue;
-    munmap(all, left);
-    size = left / kShare;
-    memory = reserve(size);
+  memory_ = MappedMemory(kSize);
+  for (u64 left = kSize / 2; memory_.begin() == nullptr && left / kShare >= kLeast; left /= 2) {
+    if (MappedMemory(left).begin() != nullptr) memory_ = MappedMemory(left / kShare);
   }
-  if (memory == MAP_FAILED) return;
-  madvise(memory, size, MADV_DONTDUMP);
-  begin_ = reinterpret_cast<u64>(memory);
-  end_ = begin_ + size;
+  if (memory_.begin() == nullptr) return;
+  madvise(memory_.begin(), memory_.size(), MADV_DONTDUMP);
+  begin_ = reinterpret_cast<u64>(memory_.begin());
+  end_ = begin_ + memory_.size();
   next_ = begin_ + kRecord;
 }
 

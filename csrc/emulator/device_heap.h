@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fork_safe.h"
+#include "emulator/mapped_memory.h"
 #include "emulator/memory.h"
 
 namespace wave::emulator {
@@ -40,6 +41,7 @@ class DeviceHeap {
   DeviceHeap();
   u64 find_room(u64 size);
 
+  MappedMemory memory_;
   u64 begin_ = 0, end_ = 0;
   std::atomic<bool> has_refused_{false};
   Mutex mutex_;                                   ///< guards what follows

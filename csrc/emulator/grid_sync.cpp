@@ -1,16 +1,22 @@
 #include "emulator/grid_sync.h"
 
+#include <new>
+
+#include "base/error.h"
+
 namespace wave::emulator {
 
 GridSync::GridSync(u64 workgroups, u32 work_items) {
-  record_.work_items = workgroups * work_items;
-  record_.workgroups = static_cast<u32>(workgroups);
+  if (memory_.begin() == nullptr) throw RuntimeError("no memory for the record of the grid's barriers");
+  Record& record = *new (memory_.begin()) Record;
+  record.work_items = workgroups * work_items;
+  record.workgroups = static_cast<u32>(workgroups);
   // ROCm's runtime prepares GWS so before a cooperative launch: of each workgroup one wave arrives.
   for (Resource& resource : resources_) resource.others = static_cast<u32>(workgroups) - 1;
 }
 
 MemoryRange GridSync::region() const {
-  return {AddressSpan(record(), sizeof(record_)), true, "the record of the grid's barriers"};
+  return {AddressSpan(record(), sizeof(Record)), true, "the record of the grid's barriers"};
 }
 
 void GridSync::set(u32 resource, u32 others) {

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/memory_range.h"
+#include "emulator/mapped_memory.h"
 #include "emulator/wave.h"
 
 namespace wave::emulator {
@@ -18,7 +19,7 @@ class GridSync {
   GridSync(u64 workgroups, u32 work_items);
 
   /// Address of the record, which is what hidden_multigrid_sync_arg has.
-  u64 record() const { return reinterpret_cast<u64>(&record_); }
+  u64 record() const { return reinterpret_cast<u64>(memory_.begin()); }
   MemoryRange region() const;
 
   /// DS_GWS_INIT: a barrier is over when so many waves and one more have arrived.
@@ -46,7 +47,7 @@ class GridSync {
     u32 arrived = 0;
   };
 
-  Record record_;
+  const MappedMemory memory_{sizeof(Record)};
   mutable std::mutex mutex_;  ///< guards what follows
   std::array<Resource, kResources> resources_;
 };

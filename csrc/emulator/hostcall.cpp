@@ -1,7 +1,5 @@
 #include "emulator/hostcall.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -69,11 +67,9 @@ struct Descriptor {
 Hostcalls::Hostcalls(u64 waves) : count_(std::max<u64>(waves, 2)) {
   const u64 headers = sizeof(Buffer) + sizeof(Signal), unaligned = headers + count_ * sizeof(Header);
   const u64 payloads = (unaligned + alignof(LaneRow) - 1) / alignof(LaneRow) * alignof(LaneRow);
-  size_ = payloads + count_ * sizeof(Payload);
-  // Zeros, of which only packets that are used take memory.
-  memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory_ == MAP_FAILED) throw RuntimeError(text("no memory for a hostcall buffer of ", size_, " bytes"));
-  u8* const begin = static_cast<u8*>(memory_);
+  memory_ = MappedMemory(payloads + count_ * sizeof(Payload));
+  u8* const begin = memory_.begin();
+  if (begin == nullptr) throw RuntimeError(text("no memory for a hostcall buffer of ", memory_.size(), " bytes"));
   headers_ = reinterpret_cast<Header*>(begin + headers);
   payloads_ = reinterpret_cast<Payload*>(begin + payloads);
   const u64 mask = std::bit_ceil(count_) - 1;
@@ -85,8 +81,6 @@ Hostcalls::Hostcalls(u64 waves) : count_(std::max<u64>(waves, 2)) {
   }
   buffer_ = new (begin) Buffer{headers_, payloads_, begin + sizeof(Buffer), next, 0, mask};
 }
-
-Hostcalls::~Hostcalls() { munmap(memory_, size_); }
 
 bool Hostcalls::serve(const KernelOutput::Look& look) {
   if (__atomic_load_n(&buffer_->ready_stack, __ATOMIC_RELAXED) == 0) return false;

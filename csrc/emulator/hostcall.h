@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "emulator/kernel_output.h"
+#include "emulator/mapped_memory.h"
 #include "emulator/memory.h"
 
 namespace wave::emulator {
@@ -21,12 +22,11 @@ class Hostcalls {
  public:
   /// `waves`: as many as may be under way at once, each of which may hold a packet.
   explicit Hostcalls(u64 waves);
-  ~Hostcalls();
   Hostcalls(const Hostcalls&) = delete;
   Hostcalls& operator=(const Hostcalls&) = delete;
 
-  u64 address() const { return reinterpret_cast<u64>(memory_); }
-  Region region() const { return {AddressSpan(address(), size_), true, "the hostcall buffer"}; }
+  u64 address() const { return reinterpret_cast<u64>(memory_.begin()); }
+  Region region() const { return {AddressSpan(address(), memory_.size()), true, "the hostcall buffer"}; }
 
   /// Does what waves have asked for. Returns whether there was anything. Throws Fault where it cannot be done, and what
   /// `look` throws, which is asked while nobody takes what the kernel prints. Any thread.
@@ -48,8 +48,7 @@ class Hostcalls {
   i64 print(const std::vector<u64>& message);
 
   u64 count_;  ///< packets
-  u64 size_;   ///< bytes
-  void* memory_;
+  MappedMemory memory_;
   Buffer* buffer_;
   Header* headers_;  ///< the kernel may overwrite the buffer's own pointers
   Payload* payloads_;

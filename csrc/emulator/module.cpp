@@ -1,7 +1,5 @@
 #include "emulator/module.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -37,21 +35,17 @@ Module::Module(std::shared_ptr<const CodeObject> code)
   find_functions();
 }
 
-Module::~Module() {
-  if (memory_ != MAP_FAILED) munmap(memory_, size_);
-}
-
 void Module::load_segments() {
   const std::vector<Segment>& segments = code_->segments();  // sorted
   if (segments.empty()) throw ValueError("the code object has no segments to load");
   const u64 begin = segments.front().address / kSegmentPage * kSegmentPage;
-  size_ = segments.back().address + segments.back().memory_size - begin;
-  if (size_ > kMaxSpan) throw ValueError(text("the code object's segments span ", size_, " bytes"));
-  memory_ = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory_ == MAP_FAILED) {
-    throw RuntimeError(text("no memory for the code object's segments (", size_, " bytes): ", std::strerror(errno)));
+  const u64 size = segments.back().address + segments.back().memory_size - begin;
+  if (size > kMaxSpan) throw ValueError(text("the code object's segments span ", size, " bytes"));
+  memory_ = MappedMemory(size);
+  if (memory_.begin() == nullptr) {
+    throw RuntimeError(text("no memory for the code object's segments (", size, " bytes): ", std::strerror(errno)));
   }
-  base_ = reinterpret_cast<u64>(memory_) - begin;
+  base_ = reinterpret_cast<u64>(memory_.begin()) - begin;
   for (const Segment& segment : segments) {
     const Bytes bytes = code_->bytes().slice(segment.file_offset, segment.file_size);
     std::memcpy(reinterpret_cast<void*>(base_ + segment.address), bytes.data(), bytes.size());

@@ -1,8 +1,6 @@
 // A code object loaded for the emulator: its segments in host memory, relocated, and its functions as micro-operations.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <array>
 #include <atomic>
 #include <deque>
@@ -22,6 +20,7 @@
 #include "code_object/function_table.h"
 #include "code_object/line_table.h"
 #include "emulator/isa/isa.h"
+#include "emulator/mapped_memory.h"
 #include "emulator/memory.h"
 #include "emulator/op.h"
 #include "emulator/processor.h"
@@ -86,7 +85,6 @@ class Module {
   /// Loads and relocates. Throws ValueError where the emulator does not run the target's code or a relocation is not
   /// known.
   explicit Module(std::shared_ptr<const CodeObject> code);
-  ~Module();
 
   const CodeObject& code() const { return *code_; }
   const std::shared_ptr<const CodeObject>& shared_code() const { return code_; }
@@ -118,7 +116,7 @@ class Module {
   std::string disassemble(u64 pc, u32 lanes = 32) const;
 
   /// All that the segments span.
-  AddressSpan bytes() const { return {reinterpret_cast<u64>(memory_), size_}; }
+  AddressSpan bytes() const { return {reinterpret_cast<u64>(memory_.begin()), memory_.size()}; }
   /// Adds the segments.
   void add_regions(std::vector<Region>& regions) const;
 
@@ -140,8 +138,7 @@ class Module {
   std::shared_ptr<const CodeObject> code_;
   const ProcessorTraits& processor_;
   const isa::InstructionSet& instruction_set_;
-  void* memory_ = MAP_FAILED;
-  u64 size_ = 0;
+  MappedMemory memory_;
   u64 base_ = 0;                      ///< what is added to addresses of the file
   std::vector<u64> function_starts_;  ///< addresses of the file, sorted
   mutable Mutex mutex_;               ///< guards what follows

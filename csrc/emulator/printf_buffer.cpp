@@ -1,7 +1,5 @@
 #include "emulator/printf_buffer.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -32,18 +30,14 @@ std::vector<u64> as_words(std::span<const u8> bytes) {
 
 }  // namespace
 
-PrintfBuffer::PrintfBuffer(const CodeObject& code) : code_(code) {
-  void* const memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw RuntimeError(text("no memory for a printf buffer of ", kSize, " bytes"));
-  memory_ = static_cast<u8*>(memory);
+PrintfBuffer::PrintfBuffer(const CodeObject& code) : code_(code), memory_(kSize) {
+  if (memory_.begin() == nullptr) throw RuntimeError(text("no memory for a printf buffer of ", kSize, " bytes"));
   const u32 size = kSize;
-  std::memcpy(memory_ + 4, &size, sizeof(size));
+  std::memcpy(memory_.begin() + 4, &size, sizeof(size));
 }
 
-PrintfBuffer::~PrintfBuffer() { munmap(memory_, kSize); }
-
 void PrintfBuffer::print(const KernelOutput::Look& look) const {
-  if (dword(memory_) == 0) return;
+  if (dword(memory_.begin()) == 0) return;
   KernelOutput output;
   std::string problem;
   try {
@@ -62,13 +56,13 @@ Region PrintfBuffer::region() const { return {AddressSpan(address(), kSize), tru
 /// A record begins with a dword: bit 0 for stderr, bit 1 for a format by its number, and from bit 2 on its bytes.
 void PrintfBuffer::add_records(KernelOutput& output) const {
   const std::map<u64, std::string> formats = read_printf_formats(code_);
-  const u64 end = kHead + std::min<u64>(dword(memory_), kSize - kHead);
+  const u64 end = kHead + std::min<u64>(dword(memory_.begin()), kSize - kHead);
   for (u64 at = kHead; at < end;) {
-    const u32 control = dword(memory_ + at);
+    const u32 control = dword(memory_.begin() + at);
     const u64 size = control >> 2;
     if (size <= sizeof(control) || size > end - at)
       throw RuntimeError("the buffer is not as clang's code for HIP fills it");
-    add_record(output, formats, control, {memory_ + at + sizeof(control), size - sizeof(control)});
+    add_record(output, formats, control, {memory_.begin() + at + sizeof(control), size - sizeof(control)});
     at += size;
   }
 }

@@ -6,6 +6,7 @@
 
 #include "code_object/code_object.h"
 #include "emulator/kernel_output.h"
+#include "emulator/mapped_memory.h"
 #include "emulator/memory.h"
 
 namespace wave::emulator {
@@ -14,11 +15,10 @@ namespace wave::emulator {
 class PrintfBuffer {
  public:
   explicit PrintfBuffer(const CodeObject& code);
-  ~PrintfBuffer();
   PrintfBuffer(const PrintfBuffer&) = delete;
   PrintfBuffer& operator=(const PrintfBuffer&) = delete;
 
-  u64 address() const { return reinterpret_cast<u64>(memory_); }
+  u64 address() const { return reinterpret_cast<u64>(memory_.begin()); }
   Region region() const;
 
   /// Writes the text to stdout and stderr; where it cannot tell what the text is, stderr says so. Throws what `look`
@@ -31,7 +31,7 @@ class PrintfBuffer {
                   std::span<const u8> record) const;
 
   const CodeObject& code_;
-  u8* memory_;
+  const MappedMemory memory_;
 };
 
 }  // namespace wave::emulator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,26 @@ def heap() -> range:
     (line,) = (line for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith("[heap]"))
     begin, end = (int(part, 16) for part in line.split()[0].split("-"))
     return range(begin, end)
+
+
+TABLE = """
+__device__ int table[100] = {1};
+extern "C" __global__ void find_table(unsigned long* address) { *address = (unsigned long)table; }
+"""
+
+
+@pytest.mark.needs("clang")
+def test_code_objects_lie_beside_nothing() -> None:
+    """What a kernel reads behind the end of a tensor, or of another's globals, would be no mistake there."""
+    (image,) = wave_runtime.compile(TABLE, target="gfx942").images.values()
+    modules = [wave_runtime.load(image + bytes([i])) for i in range(5)]
+    addresses = []
+    for module in modules:
+        address = torch.zeros(1, dtype=torch.uint64)
+        module["find_table"](address, grid=1, block=1)
+        addresses.append(address.item())
+    addresses.sort()
+    assert all(behind - before > 2 << 20 for before, behind in itertools.pairwise(addresses))
 
 
 @pytest.mark.needs("clang")
