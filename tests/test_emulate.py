@@ -156,6 +156,13 @@ def test_streams_and_events(gpu: object) -> None:
         torch.cuda.Event().elapsed_time(end)
 
 
+def test_handles_of_streams(gpu: object) -> None:
+    """As launchers ask for them, which is not by torch.cuda."""
+    assert torch._C._cuda_getCurrentRawStream(0) == 0
+    with torch.cuda.stream(torch.cuda.ExternalStream(4096, device=1)):
+        assert [torch._C._cuda_getCurrentRawStream(index) for index in range(2)] == [0, 4096]
+
+
 def test_memory_figures(gpu: object) -> None:
     free, total = torch.cuda.mem_get_info()
     assert 0 < free <= total

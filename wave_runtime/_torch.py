@@ -618,6 +618,9 @@ CUDA_INTERNALS: dict[str, Callable[..., Any]] = {
 C = torch._C
 C_INTERNALS: dict[str, Callable[..., Any]] = {"_cuda_cudaCachingAllocator_is_enabled": lambda: False}
 
+# The function of torch._C that launchers ask for the handle of a device's current stream.
+RAW_STREAM = "_cuda_getCurrentRawStream"
+
 
 TorchDispatchMode: Any = _find("torch.utils._python_dispatch.TorchDispatchMode", "graphs where a GPU is emulated")
 tree_flatten: Any = _find("torch.utils._pytree.tree_flatten", "graphs where a GPU is emulated")

@@ -193,6 +193,7 @@ def _replace(patches: Patches) -> None:
         patches.set(torch.cuda, name, function)
     for name, function in _torch.C_INTERNALS.items():
         patches.set(_torch.C, name, function)
+    patches.set(_torch.C, _torch.RAW_STREAM, _copy(_cuda.current_raw_stream))
     for name in _cuda.NVTX:
         patches.set(torch.cuda.nvtx, name, lambda *args: 0)
     for name, function in _cuda.ACCELERATOR.items():

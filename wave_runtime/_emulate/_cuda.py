@@ -302,6 +302,12 @@ def current_stream(device: Any = None) -> Stream:
     return stream
 
 
+def current_raw_stream(device: int) -> int:
+    """The handle of that stream."""
+    handle: int = current_stream(device).cuda_stream
+    return handle
+
+
 def set_stream(stream: Stream | None) -> None:
     """Make a stream the thread's current one on its device."""
     if stream is not None:
