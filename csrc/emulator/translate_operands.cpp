@@ -108,11 +108,13 @@ OperandType constant_type(const isa::Row& row, const Operand& operand) {
 
 /// The value of an inline constant. Those of V_FMA_MIX are f16 where OP_SEL_HI says so. V_PK_FMAC_F16 has no OP_SEL:
 /// since GFX11 both of its halves are the constant (SIDefines.h of LLVM, OPERAND_REG_IMM_V2FP16_SPLAT), as are those of
-/// the factors of V_DOT2_F16_F16 and V_DOT2_BF16_BF16 (RDNA3 ISA document, section 7.2.1).
+/// the factors of V_DOT2_F16_F16 and V_DOT2_BF16_BF16 (RDNA3 ISA document, section 7.2.1). So are both of a pair of
+/// f32: LLVM relies on it, and AMD's emulator does it (ROCm/rocm-systems, emulation/rocjitsu, pull request 10589).
 u64 constant_value(const Instruction& instruction, const Operand& operand, int index, u32 code) {
   const isa::Row& row = *instruction.row;
   const bool is_mixed_half = (row.modifiers & isa::kMix) && (isa::op_sel_hi(instruction) >> index & 1);
   const u64 value = inline_constant(code, is_mixed_half ? OperandType::F16 : constant_type(row, operand));
+  if (operand.type == OperandType::PackedF32) return (value & 0xffffffff) * 0x1'0000'0001;
   const bool is_pair = operand.type == OperandType::PackedF16 || operand.type == OperandType::PackedBf16;
   return is_pair && (row.traits & isa::kSplatConstants) ? (value & 0xffff) * 0x10001 : value;
 }

@@ -241,6 +241,18 @@ def test_dot_product_of_a_denormal(processor: str, expected: int) -> None:
     assert (machine.run(words, state, processor=processor).v[0, 0] == expected).all()
 
 
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx942", "gfx950"])
+def test_both_halves_of_a_constant(processor: str) -> None:
+    """LLVM makes `v_pk_add_f32 v[0:1], v[0:1], 1.0` of a sum of which the second element alone counts."""
+    state = State(1)
+    state.v[:] = 0
+    for name, sources in (("v_pk_add_f32", {"SRC1": 242}), ("v_pk_fma_f32", {"SRC1": 256, "SRC2": 242})):
+        row = next(row for row in rows_of(processor) if row["mnemonic"] == name)
+        words = machine.encode(row, VDST=4, SRC0=256, **sources, OP_SEL_HI=3, OP_SEL_HI2=1)
+        after = machine.run(words, state, processor=processor).v[0]
+        assert (after[4:6] == 0x3F800000).all()
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_simd_levels(level: str) -> None:
     """A process uses one level: what compilers make of floats, carries and 64 bits is tested anew at each."""

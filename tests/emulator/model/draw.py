@@ -102,7 +102,6 @@ class Draw:
         self.fields = dict.fromkeys(FIELDS[self.format], 0)
         self.literal: int | None = None
         self.is_scalar = self.format.startswith("S")
-        self.constant_sources: set[int] = set()
         self.read = [operand for operand in row["operands"] if operand["read"]]
         kinds = [kind for kind in self.rule.sources if kind not in NO_OPERAND] if self.rule else []
         sources = self.read[-len(kinds) :] if kinds else self.read
@@ -166,8 +165,6 @@ class Draw:
         elif kind == "VectorSource":
             vector = self.chance(0.6) or self.name.startswith(("v_div_fmas", "v_cvt_sr"))
             self.fields[name] = 256 + self.vector_register(operand) if vector else self.scalar_source(operand)
-            if 128 <= self.fields[name] <= LITERAL:
-                self.constant_sources.add(int(name[-1]))
         elif kind == "ScalarSource":
             self.fields[name] = self.scalar_source(operand)
         elif kind == "Sgpr":
@@ -262,8 +259,6 @@ class Draw:
         for index, operand in enumerate(sources):
             if not operand["type"].startswith("Packed"):
                 selects, high_selects = selects & ~(1 << index), high_selects | 1 << index
-            elif index in self.constant_sources and operand["type"] == "PackedF32":  # compilers take the low half alone
-                selects, high_selects = selects & ~(1 << index), high_selects & ~(1 << index)
             if operand["type"] in ("PackedF16", "PackedF32") and self.name != "v_pk_mov_b32":
                 for name, modifier in (("NEG", "NegLo"), ("NEG_HI", "NegHi")):
                     if modifier in self.modifiers and self.chance(0.3):

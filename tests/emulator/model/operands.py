@@ -19,7 +19,8 @@ INLINE_FLOATS = [sign * Fraction(n, 2) for n in (1, 2, 4, 8) for sign in (1, -1)
 ONE_OVER_TWO_PI = {16: 0x3118, 32: 0x3E22F983, 64: 0x3FC45F306DC9C882}
 # The bits of inline constants that are floats; of other types they have 32, so that 0.5 for a 16-bit integer is the low
 # half of the f32, and OP_SEL picks the high one. Of f16 the constant is the low half, with 0 above. LLVM has measured
-# it so (AMDGPUMCCodeEmitter.cpp, getInlineEncodingV216; SIInstrInfo::isInlineConstant) and relies on it.
+# it so (AMDGPUMCCodeEmitter.cpp, getInlineEncodingV216; SIInstrInfo::isInlineConstant) and relies on it. Of a pair of
+# f32 both are the constant.
 FLOAT_BITS = {"F16": 16, "PackedF16": 16, "F64": 64, "B64": 64}
 FORMAT_OF_BITS = {16: F16, 32: F32, 64: F64}
 SOURCE_INDEX = {"SRC0": 0, "VSRC1": 1, "SRC1": 1, "SRC2": 2}
@@ -132,7 +133,8 @@ def raw_source(wave: Wave, operand: Operand, at: Place, literal: int | None, lan
         assert literal is not None
         return literal << 32 if kind == "F64" else low(literal, 32 * dwords)
     if 128 <= at.number <= 248:
-        return low(inline_constant(at.number, kind), 32 * dwords)
+        value = inline_constant(at.number, kind)
+        return low(value, 32) * (2**32 + 1) if kind == "PackedF32" else low(value, 32 * dwords)
     return wave.scalars(at.number, 1 if at.number in (VCCZ, EXECZ, SCC) else dwords)
 
 
