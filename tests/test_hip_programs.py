@@ -371,6 +371,13 @@ def test_objects_that_workgroups_allocate_have_no_finding(compile: Compile, proc
     assert (done.returncode, "0 findings" in done.stderr) == (0, True), done.stderr
 
 
+@pytest.mark.parametrize("processor", ["gfx942", "gfx1100"])
+def test_products_of_halves_are_clamped_on_request(compile: Compile, processor: str) -> None:
+    """The device libraries' function for them clamps always."""
+    done = run(compile("mixed_dot.hip", "gfx942", "gfx1100"), WAVE_RUNTIME_EMULATOR_PROCESSOR=processor)
+    assert done.returncode == 0, done.stderr
+
+
 def test_program_for_gfx90a(program: Path) -> None:
     """Whose kernels set up their scratch, and synchronise grids by GWS."""
     done = run(program, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx90a")

@@ -137,11 +137,22 @@ ABI = "const __constant int __oclc_ABI_version = 600; const __constant bool __oc
 
 
 # malloc() in kernels reads the constant clock by an instruction that processors from gfx11 on have not, from functions
-# that ask for it: clang removes these there, and their callers never end.
-CLOCK = "ockl.bc"
-CLOCK_CHANGES = (
+# that ask for it: clang removes these there, and their callers never end. A dot product of halves clamps its sum to 0
+# and 1 whether it is told to or not: the function that has the instruction is not told, so here it is.
+LANGUAGE = "ockl.bc"
+DOT = "<2 x half> noundef %0, <2 x half> noundef %1, float noundef %2"
+DOT_CALL = "tail call float @llvm.amdgcn.fdot2(<2 x half> %0, <2 x half> %1, float %2, i1 {})"
+LANGUAGE_CHANGES = (
     (r"@llvm\.amdgcn\.s\.memrealtime\b", "@llvm.readsteadycounter"),
     (r' "target-features"="\+s-memrealtime"', ""),
+    (rf"((?:define internal|tail call) fastcc float @\d+\({DOT})\)", r"\1, i1 noundef %3)"),
+    (
+        rf"  %4 = {re.escape(DOT_CALL.format('true'))}\n  ret float %4\n",
+        f"  %5 = {DOT_CALL.format('true')}\n"
+        f"  %6 = {DOT_CALL.format('false')}\n"
+        "  %7 = select i1 %3, float %5, float %6\n"
+        "  ret float %7\n",
+    ),
 )
 
 
@@ -166,14 +177,14 @@ def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> 
     for processor, version in ISA_VERSIONS.items():
         made[f"oclc_isa_version_{processor.removeprefix('gfx')}.bc"] = PER_PROCESSOR.format(version=version)
     for path in BITCODE.glob("*.bc"):
-        if path.name not in (*made, CLOCK):
+        if path.name not in (*made, LANGUAGE):
             _link(libraries / path.name, path)
     _write_version(folder / "include" / "hip" / "hip_version.h", folder / "share" / "hip" / "version")
     for name, text in made.items():
         (libraries / name).unlink(missing_ok=True)  # a link of an earlier version of this tool
         _compile(clang, text, libraries / name)
-    (libraries / CLOCK).unlink(missing_ok=True)
-    _change(clang, BITCODE / CLOCK, CLOCK_CHANGES, libraries / CLOCK)
+    (libraries / LANGUAGE).unlink(missing_ok=True)
+    _change(clang, BITCODE / LANGUAGE, LANGUAGE_CHANGES, libraries / LANGUAGE)
     _link_libraries(folder)
     _write_compiler(folder / "llvm" / "bin" / "clang", clang, folder / "include")
 
