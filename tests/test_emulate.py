@@ -135,6 +135,8 @@ def test_devices_and_threads(gpu: object) -> None:
     with torch.cuda.device(0):
         assert torch.cuda.current_device() == 0
     assert torch.cuda.current_device() == 1
+    assert torch.cuda.get_device_capability(torch.cuda.device(0)) == torch.cuda.get_device_capability(0)
+    assert torch.cuda.default_stream(torch.cuda.device(0)).device_index == 0  # torch takes a context for its device
 
 
 def test_streams_and_events(gpu: object) -> None:

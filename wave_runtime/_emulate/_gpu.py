@@ -101,11 +101,14 @@ def names_gpu(device: object) -> bool:
 
 
 def index_of(device: object) -> int:
-    """The index of the GPU that torch.cuda is asked about: the current one for None and for a CPU tensor's device."""
+    """The index of the GPU that torch.cuda is asked about: the current one for None and for a CPU tensor's device, that
+    of a context torch.cuda.device."""
     if isinstance(device, str):
         device = torch.device(device)
     if isinstance(device, torch.device):
         device = device.index
+    if isinstance(device, torch.cuda.device):
+        device = device.idx
     if device is None:
         return current().thread.index
     assert isinstance(device, int)
