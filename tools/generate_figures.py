@@ -189,13 +189,13 @@ def emulating(found: Any) -> str:
     goals = [
         (
             goal["name"],
-            f"{goal['value']:.2f}",
+            f"{goal['value']:.3g}",
             f"{'at least' if goal['at_least'] else 'at most'} {goal['goal']:.3g}",
             "yes" if goal["is_met"] else "no",
         )
         for goal in found["goals"]
     ]
-    parts = found.get("equal_parts_times")
+    parts = found["equal_parts_times"]
     slowest = f", and {parts:.1f} times where each has an equal part of multiplications" if parts is not None else ""
     return (
         f"{_machine(found['machine'])}\n\n{table((*head, 'GFLOP/s', 'host, ms'), rows)}\n\n"

@@ -118,6 +118,8 @@ void test_many_threads() {
             range = ranges.take(thread, 1 + turn % 16);
           }
           if (range.size() == 0) return;
+          const WorkgroupRange rest{range.next + 1, range.end};
+          if (trial % 2 == 0 && turn % 7 == 3 && ranges.give_back(thread, rest)) range.end = rest.next;
           taken[static_cast<size_t>(thread)].push_back(range);
         }
       });
