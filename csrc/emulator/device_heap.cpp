@@ -26,14 +26,12 @@ DeviceHeap& DeviceHeap::get() {
 
 DeviceHeap::DeviceHeap() {
   memory_ = MappedMemory(kSize);
-  for (u64 left = kSize / 2; memory_.begin() == nullptr && left / kShare >= kLeast; left /= 2) {
-    if (MappedMemory(left).begin() != nullptr) memory_ = MappedMemory(left / kShare);
+  for (u64 left = kSize / 2; memory_.is_empty() && left / kShare >= kLeast; left /= 2) {
+    if (!MappedMemory(left).is_empty()) memory_ = MappedMemory(left / kShare);
   }
-  if (memory_.begin() == nullptr) return;
-  madvise(memory_.begin(), memory_.size(), MADV_DONTDUMP);
-  begin_ = reinterpret_cast<u64>(memory_.begin());
-  end_ = begin_ + memory_.size();
-  next_ = begin_ + kRecord;
+  if (memory_.is_empty()) return;
+  madvise(memory_.begin(), memory_.span().size(), MADV_DONTDUMP);
+  next_ = record() + kRecord;
 }
 
 u64 DeviceHeap::allocate(u64 size) {
@@ -43,14 +41,16 @@ u64 DeviceHeap::allocate(u64 size) {
 }
 
 std::string DeviceHeap::shortage() const {
-  if (begin_ == 0) return "the process has no address space left for the heap of malloc in kernels (ulimit -v)";
+  if (memory_.is_empty()) return "the process has no address space left for the heap of malloc in kernels (ulimit -v)";
   if (!has_refused_.load(std::memory_order_relaxed)) return "";
-  return text("malloc in kernels has returned null, since its heap of ", (end_ - begin_) >> 20, " MiB has no more room",
-              end_ - begin_ < kSize ? " (ulimit -v leaves the process no more)" : "");
+  const u64 size = memory_.span().size();
+  return text("malloc in kernels has returned null, since its heap of ", size >> 20, " MiB has no more room",
+              size < kSize ? " (ulimit -v leaves the process no more)" : "");
 }
 
 u64 DeviceHeap::find_room(u64 size) {
-  if (size > end_ - begin_) return 0;
+  const AddressSpan all = memory_.span();
+  if (size > all.size()) return 0;
   const u64 alignment = size < kLargePage ? kHeapPage : kLargePage, rounded = round_up(size, alignment);
   std::lock_guard lock(mutex_);
   u64 address = 0;
@@ -59,7 +59,7 @@ u64 DeviceHeap::find_room(u64 size) {
     blocks.pop_back();
   } else {
     address = round_up(next_, alignment);
-    if (address >= end_ || rounded > end_ - address) return 0;
+    if (address >= all.end() || rounded > all.end() - address) return 0;
     next_ = address + rounded;
   }
   sizes_[address] = rounded;

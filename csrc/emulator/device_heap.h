@@ -21,11 +21,11 @@ class DeviceHeap {
 
   /// All of the heap, which every launch that may use it can read and write. Empty where the process got no address
   /// space for it.
-  Region region() const { return {AddressSpan::up_to(begin_, end_), true, "the heap of malloc in kernels"}; }
+  Region region() const { return {memory_.span(), true, "the heap of malloc in kernels"}; }
 
   /// What `hidden_heap_v1` points to: the device libraries' own record of small blocks, which begins as zeros
   /// (ROCm's device libraries, ockl/src/dm.cl, heap_t). 0 where there is no heap.
-  u64 record() const { return begin_; }
+  u64 record() const { return memory_.span().begin(); }
 
   /// Address space, where the process may have so much; memory is taken as it is touched.
   static constexpr u64 kSize = u64{64} << 30;
@@ -42,7 +42,6 @@ class DeviceHeap {
   u64 find_room(u64 size);
 
   MappedMemory memory_;
-  u64 begin_ = 0, end_ = 0;
   std::atomic<bool> has_refused_{false};
   Mutex mutex_;                                   ///< guards what follows
   u64 next_ = 0;                                  ///< from here on nothing was allocated yet

@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -170,8 +169,7 @@ class Scheduler {
   /// Begins workgroups as long as none waits for what others do, and goes on with the one that was interrupted. Returns
   /// how many came to their end.
   u64 run_freely(Worker& worker) {
-    const bool is_interrupted = worker.is_caller() && interrupted_ != nullptr;
-    if (!is_interrupted && !may_run_freely()) return 0;
+    if (!was_interrupted(worker) && !may_run_freely()) return 0;
     ++free_threads_;
     worker.is_free = true;
     Done done;
@@ -188,8 +186,11 @@ class Scheduler {
     return done.finished;
   }
 
+  /// Whether it goes on with the workgroup of the launch's first turn.
+  bool was_interrupted(const Worker& worker) const { return worker.is_caller() && interrupted_ != nullptr; }
+
   void begin_workgroups(Worker& worker, Done& done) {
-    if (worker.is_caller() && interrupted_ != nullptr) {
+    if (was_interrupted(worker)) {
       worker.begins = std::move(interrupted_);
       run_turn(worker, worker.begins, done);
       finished_ += done.finished;
@@ -248,8 +249,10 @@ class Scheduler {
 
   /// Where a workgroup has failed, those before it go on: theirs is the error that counts.
   void begin_one(Worker& worker, u64 number, Done& done) {
-    done.turns.has_ended = true;
-    if (number >= first_failed_.load(std::memory_order_relaxed)) return;
+    if (number >= first_failed_.load(std::memory_order_relaxed)) {
+      done.turns.has_ended = true;
+      return;
+    }
     if (worker.begins == nullptr) worker.begins = worker.take(launch_);
     worker.begins->start(number);
     run_turn(worker, worker.begins, done);

@@ -2,12 +2,9 @@
 
 #include <new>
 
-#include "base/error.h"
-
 namespace wave::emulator {
 
 GridSync::GridSync(u64 workgroups, u32 work_items) {
-  if (memory_.begin() == nullptr) throw RuntimeError("no memory for the record of the grid's barriers");
   Record& record = *new (memory_.begin()) Record;
   record.work_items = workgroups * work_items;
   record.workgroups = static_cast<u32>(workgroups);
@@ -15,9 +12,7 @@ GridSync::GridSync(u64 workgroups, u32 work_items) {
   for (Resource& resource : resources_) resource.others = static_cast<u32>(workgroups) - 1;
 }
 
-MemoryRange GridSync::region() const {
-  return {AddressSpan(record(), sizeof(Record)), true, "the record of the grid's barriers"};
-}
+MemoryRange GridSync::region() const { return {memory_.span(), true, "the record of the grid's barriers"}; }
 
 void GridSync::set(u32 resource, u32 others) {
   const std::lock_guard lock(mutex_);

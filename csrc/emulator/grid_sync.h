@@ -19,7 +19,7 @@ class GridSync {
   GridSync(u64 workgroups, u32 work_items);
 
   /// Address of the record, which is what hidden_multigrid_sync_arg has.
-  u64 record() const { return reinterpret_cast<u64>(memory_.begin()); }
+  u64 record() const { return memory_.span().begin(); }
   MemoryRange region() const;
 
   /// DS_GWS_INIT: a barrier is over when so many waves and one more have arrived.
@@ -47,7 +47,7 @@ class GridSync {
     u32 arrived = 0;
   };
 
-  const MappedMemory memory_{sizeof(Record)};
+  const MappedMemory memory_{sizeof(Record), "the record of the grid's barriers"};
   mutable std::mutex mutex_;  ///< guards what follows
   std::array<Resource, kResources> resources_;
 };

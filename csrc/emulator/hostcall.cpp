@@ -67,9 +67,8 @@ struct Descriptor {
 Hostcalls::Hostcalls(u64 waves) : count_(std::max<u64>(waves, 2)) {
   const u64 headers = sizeof(Buffer) + sizeof(Signal), unaligned = headers + count_ * sizeof(Header);
   const u64 payloads = (unaligned + alignof(LaneRow) - 1) / alignof(LaneRow) * alignof(LaneRow);
-  memory_ = MappedMemory(payloads + count_ * sizeof(Payload));
+  memory_ = MappedMemory(payloads + count_ * sizeof(Payload), "the hostcall buffer");
   u8* const begin = memory_.begin();
-  if (begin == nullptr) throw RuntimeError(text("no memory for a hostcall buffer of ", memory_.size(), " bytes"));
   headers_ = reinterpret_cast<Header*>(begin + headers);
   payloads_ = reinterpret_cast<Payload*>(begin + payloads);
   const u64 mask = std::bit_ceil(count_) - 1;

@@ -25,8 +25,8 @@ class Hostcalls {
   Hostcalls(const Hostcalls&) = delete;
   Hostcalls& operator=(const Hostcalls&) = delete;
 
-  u64 address() const { return reinterpret_cast<u64>(memory_.begin()); }
-  Region region() const { return {AddressSpan(address(), memory_.size()), true, "the hostcall buffer"}; }
+  u64 address() const { return memory_.span().begin(); }
+  Region region() const { return {memory_.span(), true, "the hostcall buffer"}; }
 
   /// Does what waves have asked for. Returns whether there was anything. Throws Fault where it cannot be done, and what
   /// `look` throws, which is asked while nobody takes what the kernel prints. Any thread.

@@ -1,7 +1,6 @@
 #include "emulator/module.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
@@ -41,11 +40,8 @@ void Module::load_segments() {
   const u64 begin = segments.front().address / kSegmentPage * kSegmentPage;
   const u64 size = segments.back().address + segments.back().memory_size - begin;
   if (size > kMaxSpan) throw ValueError(text("the code object's segments span ", size, " bytes"));
-  memory_ = MappedMemory(size);
-  if (memory_.begin() == nullptr) {
-    throw RuntimeError(text("no memory for the code object's segments (", size, " bytes): ", std::strerror(errno)));
-  }
-  base_ = reinterpret_cast<u64>(memory_.begin()) - begin;
+  memory_ = MappedMemory(size, "the code object's segments");
+  base_ = memory_.span().begin() - begin;
   for (const Segment& segment : segments) {
     const Bytes bytes = code_->bytes().slice(segment.file_offset, segment.file_size);
     std::memcpy(reinterpret_cast<void*>(base_ + segment.address), bytes.data(), bytes.size());

@@ -116,7 +116,7 @@ class Module {
   std::string disassemble(u64 pc, u32 lanes = 32) const;
 
   /// All that the segments span.
-  AddressSpan bytes() const { return {reinterpret_cast<u64>(memory_.begin()), memory_.size()}; }
+  AddressSpan bytes() const { return memory_.span(); }
   /// Adds the segments.
   void add_regions(std::vector<Region>& regions) const;
 

@@ -30,8 +30,7 @@ std::vector<u64> as_words(std::span<const u8> bytes) {
 
 }  // namespace
 
-PrintfBuffer::PrintfBuffer(const CodeObject& code) : code_(code), memory_(kSize) {
-  if (memory_.begin() == nullptr) throw RuntimeError(text("no memory for a printf buffer of ", kSize, " bytes"));
+PrintfBuffer::PrintfBuffer(const CodeObject& code) : code_(code), memory_(kSize, "the printf buffer") {
   const u32 size = kSize;
   std::memcpy(memory_.begin() + 4, &size, sizeof(size));
 }
@@ -51,7 +50,7 @@ void PrintfBuffer::print(const KernelOutput::Look& look) const {
   output.write(look);
 }
 
-Region PrintfBuffer::region() const { return {AddressSpan(address(), kSize), true, "the printf buffer"}; }
+Region PrintfBuffer::region() const { return {memory_.span(), true, "the printf buffer"}; }
 
 /// A record begins with a dword: bit 0 for stderr, bit 1 for a format by its number, and from bit 2 on its bytes.
 void PrintfBuffer::add_records(KernelOutput& output) const {

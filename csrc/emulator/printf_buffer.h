@@ -18,7 +18,7 @@ class PrintfBuffer {
   PrintfBuffer(const PrintfBuffer&) = delete;
   PrintfBuffer& operator=(const PrintfBuffer&) = delete;
 
-  u64 address() const { return reinterpret_cast<u64>(memory_.begin()); }
+  u64 address() const { return memory_.span().begin(); }
   Region region() const;
 
   /// Writes the text to stdout and stderr; where it cannot tell what the text is, stderr says so. Throws what `look`

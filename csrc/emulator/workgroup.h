@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/host_line.h"
 #include "emulator/dispatch.h"
 #include "emulator/op.h"
 #include "emulator/pending_adds.h"
@@ -25,9 +26,6 @@ struct Abort : Fault {};
 enum class ScratchAccess : u8 { Load, Store, Atomic };
 /// For messages: "a load of ".
 const char* verb(ScratchAccess access);
-
-/// Bytes of a cache line of the host, or a multiple.
-inline constexpr size_t kHostLine = 64;
 
 /// Frees what begins a cache line.
 struct FreeLines {

@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 
+#include "base/host_line.h"
+
 namespace wave::emulator {
 
 /// Workgroups, by number.
@@ -46,8 +48,6 @@ class WorkgroupRanges {
   uint64_t left() const { return left_.load(std::memory_order_acquire); }
 
  private:
-  static constexpr size_t kHostLine = 64;  ///< bytes of a cache line of the host, or a multiple
-
   struct alignas(kHostLine) Range {
     std::mutex mutex;  ///< of who changes it
     std::atomic<uint64_t> next{0}, end{0};
