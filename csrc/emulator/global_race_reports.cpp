@@ -62,13 +62,18 @@ void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAcc
                           .earlier = earlier};
   const auto message = [&] {
     const bool is_stale = is_mate && past.number <= state().mates[earlier.wave].stores && past.is_store;
+    const Reach* const behind = state().behind_own_cache.find(past.wave);
+    const bool is_behind_own_cache = behind != nullptr && past.is_store && past.number <= behind->stores;
     // Atomics of both, behind a fence, are most often what was meant.
     const bool is_half_atomic = now.is_store && past.is_store && now.is_atomic != past.is_atomic;
     const std::string missing =
         is_half_atomic ? "one of the two is no atomic, as atomicExch would be"
         : is_stale ? text(isa::own_invalidation_text(*instruction_.row), " is missing behind the barrier between them")
-        : is_mate  ? "a barrier, with waits before it, is missing between them"
-                   : "an atomic with release and one with acquire, of agent scope, are missing between them";
+        : is_behind_own_cache
+            ? text("the atomics are there, but ", isa::own_invalidation_text(*instruction_.row),
+                   " is missing behind the invalidation of outer caches, or the barrier, that comes after them")
+        : is_mate ? "a barrier, with waits before it, is missing between them"
+                  : "an atomic with release and one with acquire, of agent scope, are missing between them";
     return text("memory is ", now.is_store ? "written" : "read", " by wave ", wave_->index, " of workgroup ",
                 group_text(*wave_, wave_->group->number()), " after wave ", earlier.wave, " of workgroup ",
                 group_text(*wave_, group), past.is_store ? " wrote" : " read", " it: ", missing);

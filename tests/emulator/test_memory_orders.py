@@ -81,6 +81,11 @@ NEEDED = {
     "gfx1100": ("s_waitcnt_vscnt", "buffer_gl0_inv", "buffer_gl1_inv", "s_waitcnt vmcnt"),
     "gfx1201": ("s_wait_storecnt", "global_inv", "s_wait_loadcnt"),
 }
+# Of two caches: buffer_gl1_inv, buffer_gl0_inv.
+INVALIDATIONS = {
+    "gfx1030": (bytes.fromhex("0000c8e100000000"), bytes.fromhex("0000c4e100000000")),
+    "gfx1100": (bytes.fromhex("0000b0e000000000"), bytes.fromhex("0000ace000000000")),
+}
 OF_AGENT = Order("store", "RELEASE", "load", "ACQUIRE", "AGENT")
 OF_GROUP = Order("store", "RELEASE", "load", "ACQUIRE", "WORKGROUP")
 
@@ -97,6 +102,17 @@ def test_each_instruction_that_orders_is_missed(target: str, lanes: int, mode: s
             if name == "buffer_gl1_inv" and groups == 1:
                 continue
             assert any(launch(changed, order, trial) for changed, _ in without(image, order.name, name)), name
+
+
+@pytest.mark.parametrize("target", ["gfx1030", "gfx1100"])
+def test_caches_that_are_invalidated_from_inside_out(target: str) -> None:
+    """As LLVM 15 and 16 did it: the compute unit's own cache may take from the next one what is stale there yet."""
+    trial = Trial(target, "wgp", 64, 2)
+    image = compiled([OF_AGENT], trial)
+    outer, own = INVALIDATIONS[target]
+    assert outer + own in image
+    [found] = launch(image.replace(outer + own, own + outer), OF_AGENT, trial)
+    assert "buffer_gl0_inv is missing behind the invalidation of outer caches" in found.message
 
 
 # Dekker's: each wave says that it wants to, and then goes on if the other one does not.
