@@ -218,6 +218,10 @@ REQUIREMENTS = {
     "nvcc": Requirement(_cuda.find_nvcc, "nvcc: the CUDA toolkit"),
     "nvrtc": Requirement(_cuda.find_nvrtc, "NVRTC: pip install nvidia-cuda-nvrtc"),
     "pyhip": Requirement(_packages("pyhip"), "PyHIP: see CONTRIBUTING.md"),
+    "rocm-libraries": Requirement(
+        _runs("import ctypes; ctypes.CDLL('librocsparse.so.0'); ctypes.CDLL('librocrand.so.1')"),
+        "rocSPARSE and rocRAND of ROCm 5: apt-get install librocsparse0 librocrand1",
+    ),
     "sycl": Requirement(_sycl.find_cpu, "Intel's SYCL runtime and its device for CPUs: make sycl"),
     "triton": Requirement(_triton, f"Triton {TRITON}: make triton"),
     "two-gpus": Requirement(_two_of_a_kind, "two GPUs of one kind"),

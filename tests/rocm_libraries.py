@@ -1,4 +1,4 @@
-"""Calls AMD's rocSPARSE and rocRAND, as Debian ships them, on tensors of an emulated GPU: ``rocm_libraries.py NAME...``.
+"""Calls AMD's rocSPARSE and rocRAND on tensors of an emulated GPU: ``rocm_libraries.py NAME...``.
 
 Each of the functions that the names say compares what a library gives with torch, or with the generator's definition.
 """
@@ -109,7 +109,8 @@ def csrsort() -> None:
     succeed(a.library.rocsparse_create_identity_permutation(a.handle, count, at(order)))
     succeed(a.library.rocsparse_csrsort(*call, a.description, *pattern, at(order), at(room)))
     torch.cuda.synchronize()
-    assert torch.equal(a.columns, expected) and torch.equal(flipped[order.long()], expected)
+    assert torch.equal(a.columns, expected)
+    assert torch.equal(flipped[order.long()], expected)
 
 
 def gtsv() -> None:

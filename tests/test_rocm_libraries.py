@@ -15,7 +15,7 @@ FUNCTIONS = ["csrmv", "csrmm", "csrsv", "csrsort", "gtsv", "philox", "sobol"]
 
 
 def run(command: str, target: str, *functions: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "wave_runtime", command, "--target", target, "--", sys.executable, PROGRAM]
+    words = [sys.executable, "-m", "wave_runtime", command, "--target", target, "--", sys.executable, str(PROGRAM)]
     return subprocess.run([*words, *functions], capture_output=True, text=True)
 
 
@@ -32,5 +32,6 @@ def test_what_the_sanitizer_finds() -> None:
     errors = [line for line in done.stderr.splitlines() if ": error: " in line]
     assert len(errors) == 4
     for error in errors:
-        assert "kernel 'csrmmnn_general_kernel<" in error and error.endswith("[barriers:ended-wave]")
+        assert "kernel 'csrmmnn_general_kernel<" in error
+        assert error.endswith("[barriers:ended-wave]")
     assert "(./library/src/level3/csrmm_device.h:80)" in done.stderr
