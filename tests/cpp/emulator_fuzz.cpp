@@ -89,8 +89,11 @@ wave::EmulatorOptions everything() {
 /// launch on another stream.
 void launch_observed(Dispatch& dispatch, const Buffers& buffers) {
   const wave::AddressSpan written = buffers.regions()[1].bytes;
-  struct Unwritten {
-    explicit Unwritten(wave::AddressSpan bytes) { wave::UnwrittenMemory::of_process().add(bytes); }
+  struct Unwritten {  // but for a rest that is no whole granule, behind which there is no memory
+    explicit Unwritten(wave::AddressSpan bytes) {
+      constexpr u64 kGranule = wave::UnwrittenMemory::kGranule;
+      wave::UnwrittenMemory::of_process().add({bytes.begin(), bytes.size() / kGranule * kGranule});
+    }
     ~Unwritten() { wave::UnwrittenMemory::of_process().clear(); }
   } const unwritten(written);
   Tracer tracer([](std::string_view) {}, {});
