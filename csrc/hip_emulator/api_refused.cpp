@@ -19,6 +19,11 @@ extern "C" __attribute__((visibility("default"), alias("hipCreateSurfaceObject")
 _Z22hipCreateSurfaceObjectPP13__hip_surfacePK15hipResourceDesc();
 extern "C" __attribute__((visibility("default"), alias("hipDestroySurfaceObject"))) Error
 _Z23hipDestroySurfaceObjectP13__hip_surface();
+// ... and of 5.0, where a surface was a number.
+extern "C" __attribute__((visibility("default"), alias("hipCreateSurfaceObject"))) Error
+_Z22hipCreateSurfaceObjectPyPK15hipResourceDesc();
+extern "C" __attribute__((visibility("default"), alias("hipDestroySurfaceObject"))) Error
+_Z23hipDestroySurfaceObjecty();
 
 /// The one function of textures that needs none: programs call it while they are loaded.
 extern "C" __attribute__((visibility("default"))) ChannelFormat hipCreateChannelDesc(int x, int y, int z, int w,
