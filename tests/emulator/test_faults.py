@@ -254,6 +254,17 @@ def test_lds(probe: LoadKernel) -> None:
     assert "a store of 4 bytes out of bounds: 0 bytes past the end of LDS" in str(run(store, out, 0, 256, 0))
 
 
+def test_zeros_that_tensile_loads_from_where_no_lds_is(probe: LoadKernel) -> None:
+    _, out = tensors()
+    load, store = probe("load_lds", FIRST_POINTER), probe("store_lds", FIRST_POINTER)
+    with wave_runtime.sanitize(fail=True, over_reads=True):
+        load(out, 0, 0xF00000, 0, grid=1, block=64)
+    assert out.tolist() == [0] * 64
+    assert "past the end of LDS" in str(run(load, out, 0, 0xEFFFFC, 0))
+    assert "past the end of LDS" in str(run(load, out, 0, 0xF10000, 0))
+    assert "a store of 4 bytes out of bounds" in str(run(store, out, 0, 0xF00000, 0))
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
