@@ -40,6 +40,39 @@ void launches() {
   OK(hipFree(y));
 }
 
+__global__ void number_rows(unsigned* y, unsigned* z) {
+  if (threadIdx.x == 0) y[blockIdx.y] = blockIdx.y, z[blockIdx.z] = blockIdx.z;
+}
+
+/// As of batches: kernels of the program have no limit but that of 2^32 work-items along each axis, except on RDNA4,
+/// whose workgroups have numbers of 16 bits along y and z.
+void tall_grids() {
+  (void)hipGetLastError();
+  constexpr unsigned most = 65536, rows = most + 3;
+  hipDeviceProp_t properties;
+  OK(hipGetDeviceProperties(&properties, 0));
+  const bool is_limited = std::strncmp(properties.gcnArchName, "gfx12", 5) == 0;
+  std::vector<unsigned> y(rows), z(rows);
+  unsigned *from_y = nullptr, *from_z = nullptr;
+  OK(hipMalloc(&from_y, rows * sizeof(unsigned)));
+  OK(hipMalloc(&from_z, rows * sizeof(unsigned)));
+  const unsigned count = is_limited ? most : rows;
+  number_rows<<<dim3(1, count, 1), 1>>>(from_y, from_z);
+  number_rows<<<dim3(1, 1, count), 1>>>(from_y, from_z);
+  OK(hipGetLastError());
+  OK(hipMemcpy(y.data(), from_y, rows * sizeof(unsigned), hipMemcpyDeviceToHost));
+  OK(hipMemcpy(z.data(), from_z, rows * sizeof(unsigned), hipMemcpyDeviceToHost));
+  for (unsigned i = 0; i < count; ++i) CHECK(y[i] == i && z[i] == i);
+  const hipError_t refused = is_limited ? hipErrorInvalidConfiguration : hipSuccess;
+  number_rows<<<dim3(1, 1, rows), 1>>>(from_y, from_z);
+  CHECK(hipGetLastError() == refused);
+  number_rows<<<dim3(1, 1u << 31, 1), dim3(1, 2, 1)>>>(from_y, from_z);
+  CHECK(hipGetLastError() == hipErrorInvalidConfiguration);
+  OK(hipDeviceSynchronize());
+  OK(hipFree(from_y));
+  OK(hipFree(from_z));
+}
+
 __global__ void use_symbols(int* out) {
   out[threadIdx.x] = table[threadIdx.x];
   if (threadIdx.x == 0) counter += 2;
@@ -334,7 +367,7 @@ const struct {
              {"attributes", attributes}, {"cooperative", cooperative}, {"printing", printing},       {"graphs", graphs},
              {"device_malloc", device_malloc}, {"managed_variables", managed_variables},
              {"launches_in_steps", launches_in_steps}, {"symbols_in_graphs", symbols_in_graphs},
-             {"numbers", numbers}};
+             {"numbers", numbers},       {"tall_grids", tall_grids}};
 
 int main(int count, char** arguments) {
   bool found = false;
