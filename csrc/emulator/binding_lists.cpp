@@ -80,12 +80,11 @@ s_{sendmsg,sendmsghalt,setkill} s_{,buffer_}load_dword{,x2,x4,x8,x16} s_atc_prob
 v_clrexcp v_ffb{l_b,h_u,h_i}32 v_dot2_{i32_i16,u32_u16} v_dot4{,c}_i32_i8 v_dot8_i32_i4
 v_mul_legacy_f32 v_cvt_{rpi,flr}_i32_f32 v_cvt_pkrtz_f16_f32 v_cvt_pknorm_{i,u}16_f{16,32} v_cmp_tru_f{16,32,64}
 
-ds_read_{i8,u8,i16,u16,b32,b64,b96,b128} ds_read_{u8,i8,u16}_d16{,_hi} ds_read2{,st64}_b{32,64}
+ds_read_{i8,u8,i16,u16,b32,b64,b96,b128} ds_read2{,st64}_b{32,64}
 ds_write_b{8,16,32,64,96,128} ds_write_b{8,16}_d16_hi ds_write2{,st64}_b{32,64} ds_{read,write}_addtid_b32
 ds_cmpst{,_rtn}_b{32,64} ds_cmpst{,_rtn}_f{32,64} ds_wrxchg{,2,2st64}_rtn_b{32,64} ds_{append,consume}
 
 {global,flat,scratch}_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4}
-{global,flat,scratch}_load_{ubyte,sbyte,short}_d16{,_hi}
 {global,flat,scratch}_store_{byte,short,byte_d16_hi,short_d16_hi,dword,dwordx2,dwordx3,dwordx4}
 {global,flat}_atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}
 )"},
@@ -108,7 +107,10 @@ v_cmpx_{f,lt,eq,le,gt,lg,ge,o,u,nge,nlg,ngt,nle,neq,nlt,class}_f{16,32,64}
 
 ds_mskor{,_rtn}_b{32,64} ds_wrap_rtn_b32 ds_condxchg32_rtn_b64 ds_add{,_rtn}_f64 ds_nop
 
-buffer_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4} buffer_load_{ubyte,sbyte,short}_d16{,_hi}
+ds_read_{u8,i8,u16}_d16{,_hi}=ds_read_{}_d16{}_alone
+{global,flat,scratch,buffer}_load_{ubyte,sbyte,short}_d16{,_hi}={}_load_{}_d16{}_alone
+
+buffer_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4}
 buffer_store_{byte,short,byte_d16_hi,short_d16_hi,dword,dwordx2,dwordx3,dwordx4}
 buffer_atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}
 {global,flat,buffer}_atomic_{add,min,max}_f64 {global,buffer}_atomic_pk_add_f16 buffer_wbl2
@@ -198,6 +200,7 @@ v_{fma,fmac}_legacy_f32=v_{fma,fma}_legacy_f32
 {global,flat}_atomic_f{min,max}={}_atomic_{}_f32 {global,flat}_atomic_f{min,max}_x2={}_atomic_{}_f64
 buffer_load_{ubyte,sbyte,ushort,sshort,dword,dwordx2,dwordx3,dwordx4}=buffer_gfx10_load_{}
 buffer_load_{ubyte,sbyte,short}_d16{,_hi}=buffer_gfx10_load_{}_d16{}
+ds_read_{u8,i8,u16}_d16{,_hi} {global,flat,scratch}_load_{ubyte,sbyte,short}_d16{,_hi}
 buffer_store_{byte,short,byte_d16_hi,short_d16_hi,dword,dwordx2,dwordx3,dwordx4}=buffer_gfx10_store_{}
 buffer_atomic_{swap,cmpswap,add,sub,smin,umin,smax,umax,and,or,xor,inc,dec}{,_x2}=buffer_gfx10_atomic_{}{}
 buffer_{load,store}_format{,_d16}_{x,xy,xyz,xyzw}=buffer_gfx10_{}_format{}_{}

@@ -18,11 +18,12 @@ struct BufferRules {
   bool has_stride_scale;         ///< STRIDE is multiplied
   bool index_replaces_lane;      ///< that of ADD_TID_ENABLE, and without either nothing is swizzled
   bool repeats_first_component;  ///< where a store has fewer than the format, else those are zero
+  bool keeps_other_half;         ///< of a register of which a D16 load sets one, which else is zero
 };
-inline constexpr BufferRules kGfx9Buffers{false, false, false, false, false};
-inline constexpr BufferRules kGfx10Buffers{true, false, false, false, false};
-inline constexpr BufferRules kGfx11Buffers{true, true, false, true, false};
-inline constexpr BufferRules kGfx12Buffers{true, true, true, true, true};
+inline constexpr BufferRules kGfx9Buffers{false, false, false, false, false, false};
+inline constexpr BufferRules kGfx10Buffers{true, false, false, false, false, true};
+inline constexpr BufferRules kGfx11Buffers{true, true, false, true, false, true};
+inline constexpr BufferRules kGfx12Buffers{true, true, true, true, true, true};
 
 /// A buffer resource descriptor (ISA document, "Buffer Resource Descriptor") as one instruction uses it.
 ///

@@ -235,12 +235,14 @@ const Op* buffer_atomic(Wave& wave, const Op* op) {
 // clang-format off
 #define WAVE_RDNA_BUFFERS(prefix, kRules)                                      \
   WAVE_LOADS_AND_STORES(prefix, buffer_load, buffer_store, kRules),            \
+  WAVE_HALF_LOADS(prefix, "", buffer_load, kRules, Part::Low, Part::High),     \
   WAVE_INTEGER_ATOMICS(prefix, buffer_atomic, kRules),                         \
   {prefix "_atomic_sub_clamp_u32", buffer_atomic<kRules, atomics::sub_clamp>}
 // clang-format on
 
 constexpr Body kBodies[] = {
     WAVE_LOADS_AND_STORES("buffer", buffer_load, buffer_store, kGfx9Buffers),
+    WAVE_HALF_LOADS("buffer", "_alone", buffer_load, kGfx9Buffers, Part::LowAlone, Part::HighAlone),
     WAVE_INTEGER_ATOMICS("buffer", buffer_atomic, kGfx9Buffers),
     WAVE_FLOAT_ATOMICS("buffer", buffer_atomic, kGfx9Buffers),
     {"buffer_atomic_add_f32", buffer_atomic<kGfx9Buffers, atomics::add<f32>>},

@@ -159,14 +159,16 @@ int shift_of(int k) {
   return kPacking == Packing::HighHalf ? 16 : 16 * (k % 2);
 }
 
-template <Packing kPacking>
+/// The first half that is set of a register makes the other one zero where that is not kept.
+template <Packing kPacking, bool kKeepsOtherHalf>
 void set_register(LaneRow* rows, int k, int lane, u32 value, const ElementFormat& format) {
   if constexpr (kPacking == Packing::Dword) {
     rows[k].lane[lane] = value;
   } else {
     u32& dword = rows[k / 2].lane[lane];
     const int shift = shift_of<kPacking>(k);
-    dword = (dword & ~(0xffffu << shift)) | to_part(value, format) << shift;
+    const u32 kept = kKeepsOtherHalf || k % 2 != 0 ? dword & ~(0xffffu << shift) : 0;
+    dword = kept | to_part(value, format) << shift;
   }
 }
 
@@ -234,7 +236,7 @@ const Op* load_format(Wave& wave, const Op* op) {
       continue;
     }
     for (int k = 0; k < kCount; ++k)
-      set_register<kPacking>(&wave.v[op->buffer.data], k, lane, values[k].lane[lane], format);
+      set_register<kPacking, kRules.keeps_other_half>(&wave.v[op->buffer.data], k, lane, values[k].lane[lane], format);
   }
   return next(op);
 }

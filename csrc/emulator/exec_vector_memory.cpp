@@ -210,8 +210,14 @@ const Op* global_load_tr_b64(Wave& wave, const Op* op) {
 
 constexpr Body kBodies[] = {
     WAVE_LOADS_AND_STORES("global", load, store, GlobalSpace),
+    WAVE_HALF_LOADS("global", "", load, GlobalSpace, Part::Low, Part::High),
+    WAVE_HALF_LOADS("global", "_alone", load, GlobalSpace, Part::LowAlone, Part::HighAlone),
     WAVE_LOADS_AND_STORES("flat", load, store, FlatSpace),
+    WAVE_HALF_LOADS("flat", "", load, FlatSpace, Part::Low, Part::High),
+    WAVE_HALF_LOADS("flat", "_alone", load, FlatSpace, Part::LowAlone, Part::HighAlone),
     WAVE_LOADS_AND_STORES("scratch", load, store, ScratchSpace),
+    WAVE_HALF_LOADS("scratch", "", load, ScratchSpace, Part::Low, Part::High),
+    WAVE_HALF_LOADS("scratch", "_alone", load, ScratchSpace, Part::LowAlone, Part::HighAlone),
     {"global_load_addtid_b32", load<GlobalByLane, u32>},
     {"global_store_addtid_b32", store<GlobalByLane, u32>},
     {"global_load_block", load_block<GlobalSpace>},

@@ -7,8 +7,11 @@
 
 namespace wave::emulator::WAVE_SIMD {
 
-/// The part of a register that an access of less than 32 bits concerns. A load keeps the rest.
-enum class Part : u8 { Whole, Low, High };
+/// The part of a register that an access of less than 32 bits concerns. A load keeps the rest, or makes it zero: a
+/// register file with error correction (SRAM-ECC) takes whole dwords only. Such are gfx90a, gfx942 and gfx950, for
+/// which LLVM makes no use of D16 loads (d16PreservesUnusedBits), while Tensile's kernels, HasEccHalf, count on the
+/// zeros.
+enum class Part : u8 { Whole, Low, High, LowAlone, HighAlone };
 
 template <Part kPart, class T>
 inline void set_part(u32& dword, T value) {
@@ -16,6 +19,8 @@ inline void set_part(u32& dword, T value) {
   if constexpr (kPart == Part::Whole) dword = extended;
   if constexpr (kPart == Part::Low) dword = (dword & 0xffff0000u) | (extended & 0xffffu);
   if constexpr (kPart == Part::High) dword = (dword & 0xffffu) | extended << 16;
+  if constexpr (kPart == Part::LowAlone) dword = extended & 0xffffu;
+  if constexpr (kPart == Part::HighAlone) dword = extended << 16;
 }
 
 // GCC does not see that loads have set all lanes of `values`.
@@ -508,17 +513,19 @@ const Op* atomic(Wave& wave, const Op* op) {
 
 /// What every address space but LDS has; Load and Store are templates like those above.
 // clang-format off
+#define WAVE_HALF_LOADS(prefix, suffix, Load, Space, Low, High)     \
+  {prefix "_load_ubyte_d16" suffix, Load<Space, u8, 1, Low>},       \
+  {prefix "_load_ubyte_d16_hi" suffix, Load<Space, u8, 1, High>},   \
+  {prefix "_load_sbyte_d16" suffix, Load<Space, i8, 1, Low>},       \
+  {prefix "_load_sbyte_d16_hi" suffix, Load<Space, i8, 1, High>},   \
+  {prefix "_load_short_d16" suffix, Load<Space, u16, 1, Low>},      \
+  {prefix "_load_short_d16_hi" suffix, Load<Space, u16, 1, High>}
+
 #define WAVE_LOADS_AND_STORES(prefix, Load, Store, Space)           \
   {prefix "_load_ubyte", Load<Space, u8>},                          \
   {prefix "_load_sbyte", Load<Space, i8>},                          \
   {prefix "_load_ushort", Load<Space, u16>},                        \
   {prefix "_load_sshort", Load<Space, i16>},                        \
-  {prefix "_load_ubyte_d16", Load<Space, u8, 1, Part::Low>},        \
-  {prefix "_load_ubyte_d16_hi", Load<Space, u8, 1, Part::High>},    \
-  {prefix "_load_sbyte_d16", Load<Space, i8, 1, Part::Low>},        \
-  {prefix "_load_sbyte_d16_hi", Load<Space, i8, 1, Part::High>},    \
-  {prefix "_load_short_d16", Load<Space, u16, 1, Part::Low>},       \
-  {prefix "_load_short_d16_hi", Load<Space, u16, 1, Part::High>},   \
   {prefix "_load_dword", Load<Space, u32>},                         \
   {prefix "_load_dwordx2", Load<Space, u32, 2>},                    \
   {prefix "_load_dwordx3", Load<Space, u32, 3>},                    \

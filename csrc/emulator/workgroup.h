@@ -128,8 +128,8 @@ class Workgroup {
   void write_memory(AddressSpan span, const void* from, int lane);
   AtomicTarget atomic_memory(const AtomicAccess& access);
 
-  /// Copies bytes from LDS. Those that lie a little past its end read as zero and are recorded; throws Fault beyond, but
-  /// for where kernels load zeros on purpose.
+  /// Copies bytes from LDS. Those that lie a little past its end read as zero and are recorded; throws Fault beyond,
+  /// but for where kernels load zeros on purpose.
   void read_lds(AddressSpan span, void* to, int lane) const;
   /// Copies bytes to LDS. Throws Fault where they do not fit.
   void write_lds(AddressSpan span, const void* from, int lane);

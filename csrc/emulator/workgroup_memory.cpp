@@ -14,9 +14,9 @@ namespace {
 /// Bytes of each lane's scratch that are poisoned at a time, at least.
 constexpr u32 kScratchStep = 256;
 
-/// Where no processor has LDS, so that what is loaded there is zero (ISA document, "Out of Range"). Kernels of Tensile, which
-/// rocBLAS is made of, clear their accumulation registers so: it takes no instructions of the vector ALU. The instruction's
-/// offset comes on top. Any other address that is as far away is a mistake.
+/// Where no processor has LDS, so that what is loaded there is zero (ISA document, "Out of Range"). Kernels of Tensile,
+/// which rocBLAS is made of, clear their accumulation registers so: it takes no instructions of the vector ALU. The
+/// instruction's offset comes on top. Any other address that is as far away is a mistake.
 constexpr AddressSpan kZerosOfTensile(0xf00000, 0x10000);
 
 }  // namespace

@@ -155,11 +155,10 @@ def load(wave: Wave, space: str, fields: Mapping[str, int], size: int, count: in
         for k in range(count):
             value = wave.read(space, lane, address(k * size, size), size)
             value = sign_extend(value, 8 * size) & MASK32 if signed else value
-            old = int(rows[to + k, lane])
-            if part == "_d16":
-                value = old & 0xFFFF0000 | value & 0xFFFF
+            if part == "_d16":  # with error correction of registers the other half is zero
+                value &= 0xFFFF
             elif part == "_d16_hi":
-                value = old & 0xFFFF | (value & 0xFFFF) << 16
+                value = (value & 0xFFFF) << 16
             rows[to + k, lane] = value
 
 

@@ -83,20 +83,21 @@ def check_loaded(
                 index = int(before.v[wave, 8, lane])
                 element = record(bytes_, index, data) if index < RECORDS else None
                 values = model.load(element, data, number, selectors, width)
-                place(registers, values, width, high="_hi_" in name)
+                place(registers, values, width, high="_hi_" in name, clears=True)
             found = [int(value) for value in after.v[wave, 20:24, lane]]
             same = all(map(is_same, found, registers, [width] * 4))
             assert same, (name, data, number, selectors, lane, list(map(hex, found)), list(map(hex, registers)))
 
 
-def place(registers: list[int], values: list[int], width: int, *, high: bool) -> None:
-    """Halves are packed two by two; those that get no value stay."""
+def place(registers: list[int], values: list[int], width: int, *, high: bool, clears: bool = False) -> None:
+    """Halves are packed two by two; those that get no value stay, or are zero in a register of which the other is set."""
     for k, value in enumerate(values):
         if width == 32:
             registers[k] = value
         else:
             shift = 16 if high or k % 2 else 0
-            registers[k // 2] = registers[k // 2] & ~(0xFFFF << shift) | value << shift
+            kept = 0 if clears and k % 2 == 0 else registers[k // 2] & ~(0xFFFF << shift)
+            registers[k // 2] = kept | value << shift
 
 
 def is_same(found: int, wanted: int, width: int) -> bool:

@@ -163,6 +163,7 @@ def _kind(measured: Measured, index: int, name: str, texts: dict[int, str]) -> s
 def _access(measured: Measured, name: str, index: int, type_: str, found: Set[str]) -> tuple[bool, bool]:
     """Whether the operand is written, and whether it is read. `found` are the instruction's modifiers."""
     base, format_ = base_name(half_of(measured.text.mnemonic, name)), measured.encoding.format
+    generation = measured.encoding.generation
     if exchanges(base) or (name in ("SDATA", "VDATA") and "_atomic_" in base):
         return True, True
     if name in ("SDATA", "VDATA"):
@@ -170,8 +171,8 @@ def _access(measured: Measured, name: str, index: int, type_: str, found: Set[st
     else:
         written = name in ("VDST", "SDST", "VDSTX", "VDSTY") and not reads_destination_field(base)
     half = "OpSelDst" in found and type_ in HALVES
-    keeps = updates(base) or format_.endswith(("_DPP", "_DPP8")) or "DstSel" in found or half
-    return written, not written or (name in ("VDSTX", "VDSTY") and updates(base)) or (index == 0 and keeps)
+    keeps = updates(base, generation) or format_.endswith(("_DPP", "_DPP8")) or "DstSel" in found or half
+    return written, not written or (name in ("VDSTX", "VDSTY") and updates(base, generation)) or (index == 0 and keeps)
 
 
 def _operand(measured: Measured, index: int, name: str, found: Set[str]) -> Operand:
