@@ -108,6 +108,38 @@ print(compile(b"-DDIFFERENCE=long long", b"-D__HIPRTC_PTRDIFF_T_IS_LONG_LONG__=1
     assert done.stdout == "0 \n0 \n", done.stderr
 
 
+def test_a_source_can_tell_hiprtc(tmp_path: Path) -> None:
+    """By the macro that hipRTC defines: rocFFT leaves its operators of streams out by it. Lines count as before."""
+    done = run(
+        tmp_path,
+        """
+create(b'#ifndef __HIPCC_RTC__\\n#error hipcc\\n#endif\\nstatic_assert(__LINE__ == 4 && __HIPCC_RTC__);')
+print(compile(), log())
+""",
+    )
+    assert done.stdout == "0 \n", done.stderr
+
+
+def test_headers_of_another_rocm(tmp_path: Path) -> None:
+    """ROCM_PATH names one whose compiler is elsewhere, as with Debian's packages: there the device libraries are among
+    clang's own files. clang would look for them in ROCM_PATH alone."""
+    bitcode = tmp_path / "clang" / "amdgcn" / "bitcode"
+    bitcode.mkdir(parents=True)
+    header = tmp_path / "usr" / "include" / "hip" / "hip_runtime.h"
+    header.parent.mkdir(parents=True)
+    header.touch()
+    clang = tmp_path / "some-clang"
+    clang.write_text(f'#!/bin/sh\ntest "$1" = -print-resource-dir && echo {tmp_path}/clang && exit\necho "$@"\nexit 1\n')
+    clang.chmod(0o700)
+    code = 'create(b""); print(compile()); print(log())'
+    done = run(tmp_path, code, CLANG=str(clang), ROCM_PATH=str(tmp_path / "usr"))
+    assert f" --rocm-device-lib-path={bitcode} -idirafter {tmp_path}/usr/include " in done.stdout, done
+    assert "-nogpulib" not in done.stdout
+    (tmp_path / "usr" / "amdgcn" / "bitcode").mkdir(parents=True)
+    done = run(tmp_path, code, CLANG=str(clang), ROCM_PATH=str(tmp_path / "usr"))
+    assert f" --rocm-path={tmp_path}/usr " in done.stdout, done
+
+
 def test_without_any_of_rocm(tmp_path: Path) -> None:
     """clang's headers for C++ in kernels, which it leaves out where it finds no HIP of some release."""
     done = run(

@@ -32,8 +32,11 @@ std::string variable_of(size_t expression) { return text("__wave_name_", express
 
 /// A pointer to each thing whose name is wanted: the code object, or the bitcode, tells what it points to. Files of
 /// bitcode are linked with each other, so that theirs are not seen outside.
+///
+/// The macro by which sources tell hipRTC from hipcc comes behind the headers: with it HIP's own would leave out types
+/// that the real hipRTC has built in. The line that defines it does not count.
 std::string with_expressions(const RtcProgram& program, bool relocatable) {
-  std::string source = program.source + "\n";
+  std::string source = "#define __HIPCC_RTC__ 1\n#line 1\n" + program.source + "\n";
   const std::string_view linkage = relocatable ? "static" : "extern \"C\"";
   for (size_t i = 0; i < program.expressions.size(); ++i) {
     source += text(linkage, " __attribute__((used)) __device__ const void* const ", variable_of(i), " = (void*)(&(",

@@ -81,11 +81,30 @@ fs::path own_headers() {
   return fs::canonical(own.dli_fname).parent_path() / "device";
 }
 
+bool has_headers(const fs::path& rocm) { return fs::exists(rocm / "include/hip/hip_runtime.h"); }
+
 /// The ROCm that a compiler is of; an empty path where it is of none that has headers.
-fs::path rocm_of(const fs::path& compiler) {
+fs::path own_rocm_of(const fs::path& compiler) {
   if (!compiler.is_absolute() || !fs::exists(compiler)) return {};
   const fs::path rocm = fs::canonical(compiler).parent_path().parent_path().parent_path();
-  return fs::exists(rocm / "include/hip/hip_runtime.h") ? rocm : fs::path();
+  return has_headers(rocm) ? rocm : fs::path();
+}
+
+/// The one that ROCM_PATH names, for compilers that are elsewhere: of Debian's packages it is /usr.
+fs::path named_rocm() {
+  if (!rocm_path.is_set() || !has_headers(rocm_path.text)) return {};
+  return rocm_path.text;
+}
+
+/// Among clang's own files, where Debian has the device libraries: clang does not look there if ROCM_PATH is set.
+fs::path device_libraries_beside(const fs::path& compiler) {
+  const ScratchFolder folder;
+  const fs::path answer = folder.path / "answer";
+  if (run({compiler, "-print-resource-dir"}, answer) != 0) return {};
+  std::string own_files;
+  std::getline(std::ifstream(answer), own_files);
+  const fs::path bitcode = fs::path(own_files) / "amdgcn/bitcode";
+  return fs::exists(bitcode) ? bitcode : fs::path();
 }
 
 }  // namespace
@@ -112,15 +131,21 @@ std::string read_file(const fs::path& path) {
 }
 
 std::vector<std::string> library_options(const fs::path& compiler) {
-  const fs::path rocm = rocm_of(compiler);
-  if (!rocm.empty()) return {"--rocm-path=" + rocm.string()};
+  if (const fs::path own = own_rocm_of(compiler); !own.empty()) return {"--rocm-path=" + own.string()};
+  if (const fs::path named = named_rocm(); !named.empty()) {
+    const fs::path bitcode = fs::exists(named / "amdgcn/bitcode") ? fs::path() : device_libraries_beside(compiler);
+    if (bitcode.empty()) return {"--rocm-path=" + named.string()};
+    return {"--rocm-device-lib-path=" + bitcode.string(), "-idirafter", named / "include"};
+  }
   // Below HIP 3.6, which clang takes a machine without for, it does not look for its headers for C++ in kernels.
   return {"-nogpulib", "-nogpuinc", "--hip-version=6.0", "-isystem", own_headers()};
 }
 
 fs::path header_folder(const fs::path& compiler) {
-  const fs::path rocm = rocm_of(compiler);
-  return rocm.empty() ? own_headers() : rocm / "include";
+  for (const fs::path& rocm : {own_rocm_of(compiler), named_rocm()}) {
+    if (!rocm.empty()) return rocm / "include";
+  }
+  return own_headers();
 }
 
 int run_compiler(const CommandOf& command, const fs::path& log) {

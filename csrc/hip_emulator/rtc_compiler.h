@@ -19,7 +19,8 @@ struct ScratchFolder {
 void write_file(const std::filesystem::path& path, std::string_view content);
 std::string read_file(const std::filesystem::path& path);
 
-/// Which headers and device libraries a compiler takes: ROCm's own where it is a file of ROCm's, else this project's.
+/// Which headers and device libraries a compiler takes: ROCm's own where it is a file of ROCm's, those of $ROCM_PATH
+/// where that has any, else this project's.
 std::vector<std::string> library_options(const std::filesystem::path& compiler);
 /// The folder of these headers.
 std::filesystem::path header_folder(const std::filesystem::path& compiler);
