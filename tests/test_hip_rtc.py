@@ -91,6 +91,71 @@ assert rtc.hiprtcCompileProgram(ctypes.c_void_p(16), 0, None) == 4
     assert done.stdout == "[20.0, 21.0, 22.0, 23.0]\n", done.stderr
 
 
+CALLING = """
+def load(source):
+    create(source)
+    assert compile() == 0, log()
+    module = ctypes.c_void_p()
+    assert hip.hipModuleLoadData(ctypes.byref(module), code()) == 0
+    return module
+
+pointed = load(b'''
+__device__ int table[64];
+__device__ int named(int i) { return table[i] + 1; }
+__device__ int none(int i) { return *(volatile int*)nullptr; }
+extern "C" __device__ int (*const functions[])(int) = {named, none};
+extern "C" __global__ void fill() { table[threadIdx.x] = 2 * threadIdx.x; }
+''')
+calling = load(b'''
+extern "C" __global__ void call(int* to, int (**functions)(int), int which) {
+  to[threadIdx.x] = functions[which](threadIdx.x) + 1;
+}''')
+
+def launch(module, name, *arguments):
+    kernel = ctypes.c_void_p()
+    assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, name) == 0
+    pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(argument) for argument in arguments))
+    assert hip.hipModuleLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, None, pointers, None) == 0
+    return hip.hipDeviceSynchronize()
+
+data, functions, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
+assert hip.hipHostMalloc(ctypes.byref(data), ctypes.c_size_t(256), 0) == 0
+assert hip.hipModuleGetGlobal(ctypes.byref(functions), ctypes.byref(size), pointed, b"functions") == 0
+assert launch(pointed, b"fill") == 0
+assert launch(calling, b"call", data, functions, ctypes.c_int(0)) == 0
+assert list((ctypes.c_int * 64).from_address(data.value)) == [2 * i + 2 for i in range(64)]
+"""
+
+
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx942", "gfx1100", "gfx1201"])
+def test_a_pointer_leads_to_another_modules_function(tmp_path: Path, processor: str) -> None:
+    """As rocFFT's callbacks do, which are the program's. What is wrong there is said of that function."""
+    code = CALLING + "print(launch(calling, b'call', data, functions, ctypes.c_int(1)))"
+    done = run(tmp_path, code, WAVE_RUNTIME_EMULATOR_PROCESSOR=processor)
+    assert done.stdout == "700\n", done.stderr
+    assert re.search(r"^  at _Z4nonei\+0x", done.stderr, re.MULTILINE)
+
+
+def test_functions_of_modules_that_are_gone(tmp_path: Path) -> None:
+    code = """
+pointer = ctypes.c_void_p.from_address(functions.value).value
+room = ctypes.c_void_p(pointer)
+assert hip.hipModuleUnload(pointed) == 0
+print(launch(calling, b"call", data, ctypes.c_void_p(ctypes.addressof(room)), ctypes.c_int(0)))
+"""
+    done = run(tmp_path, CALLING + code)
+    assert (done.stdout, "not in the code object's code" in done.stderr) == ("700\n", True), done.stderr
+
+
+def test_the_sanitizer_looks_into_functions_of_other_modules(tmp_path: Path) -> None:
+    code = CALLING + "print(launch(calling, b'call', data, functions, ctypes.c_int(1)))"
+    done = run(tmp_path, code, WAVE_RUNTIME_SANITIZE="all")
+    assert done.stdout == "0\n", done.stderr
+    assert re.search(r"^    at _Z4nonei\+0x", done.stderr, re.MULTILINE), done.stderr
+    done = run(tmp_path, CALLING, WAVE_RUNTIME_PROFILE_LOG=str(tmp_path / "log"))
+    assert done.returncode == 0, done.stderr
+
+
 def test_small_types_need_no_header(tmp_path: Path) -> None:
     """hipRTC has them built in, and an option that says what ptrdiff_t is."""
     done = run(

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,10 @@ class LaunchState {
   u64 max_resident;  ///< workgroups that may be under way at once, as on the device
   const Memory& memory() const { return memory_; }
 
+  /// The function that an address is in, which may be another module's. Throws Fault where it is nobody's. Any thread
+  /// may call.
+  const TranslatedFunction& function_at(u64 address) const;
+
   /// nullptr where the kernel makes none.
   Hostcalls* hostcalls() const { return hostcalls_.get(); }
 
@@ -114,6 +119,8 @@ class LaunchState {
   const DispatchPacket packet_;
   mutable u64 looks_at_clock_ = 0;
   Memory memory_;
+  mutable std::mutex visiting_;                                 ///< guards what follows
+  mutable std::vector<std::shared_ptr<const Module>> visited_;  ///< the others that were called, which stay till the end
 };
 
 }  // namespace wave::emulator

@@ -9,6 +9,7 @@
 #include "emulator/checks.h"
 #include "emulator/device_heap.h"
 #include "emulator/dispatch.h"
+#include "emulator/loaded_modules.h"
 #include "emulator/residency.h"
 
 namespace wave::emulator {
@@ -120,6 +121,19 @@ LaunchState::LaunchState(const Dispatch& given)
       memory_(regions(), given.memory.size(), given.strict, given.trace, given.find_region,
               given.checks == nullptr ? WatchedAccesses::None : given.checks->watched_accesses()) {
   write_arguments();
+}
+
+const TranslatedFunction& LaunchState::function_at(u64 address) const {
+  if (module.has_code(address)) return module.function(address, registers);
+  const std::lock_guard lock(visiting_);
+  auto visited = std::ranges::find_if(visited_, [&](const auto& other) { return other->has_code(address); });
+  if (visited == visited_.end()) {
+    auto other = loaded_module_at(address);
+    // Code for another processor, of another device, is none here.
+    if (other == nullptr || &other->processor() != &module.processor()) return module.function(address, registers);
+    visited = visited_.insert(visited_.end(), std::move(other));
+  }
+  return (*visited)->function(address, registers);
 }
 
 u64 LaunchState::hidden_value(ValueKind kind) const {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "emulator/loaded_modules.h"
 #include "emulator/translate.h"
 
 namespace wave::emulator {
@@ -95,6 +96,10 @@ const Segment* Module::code_segment(u64 address) const {
   return nullptr;
 }
 
+std::shared_ptr<const Module> Module::other_at(u64 pc) const {
+  return has_code(pc) ? nullptr : loaded_module_at(pc);
+}
+
 const TranslatedFunction& Module::function(u64 pc, const KernelRegisters& registers) const {
   const Segment* segment = code_segment(pc - base_);
   if (segment == nullptr || pc % 4 != 0) {
@@ -136,17 +141,20 @@ FunctionNotes& TranslatedFunction::notes(const void* key,
 
 isa::Instruction Module::decode(u64 pc, u32 lanes) const {
   const Segment* segment = code_segment(pc - base_);
+  if (const auto other = other_at(pc)) return other->decode(pc, lanes);
   if (segment == nullptr || pc % 4 != 0) return {};
   const u64 end = base_ + segment->address + segment->memory_size;
   return instruction_set_.decode({reinterpret_cast<const u32*>(pc), (end - pc) / 4}, lanes);
 }
 
 std::string Module::disassemble(u64 pc, u32 lanes) const {
-  if (code_segment(pc - base_) == nullptr) return "no code";
+  if (const auto other = other_at(pc)) return other->disassemble(pc, lanes);
+  if (!has_code(pc)) return "no code";
   return isa::disassemble(decode(pc, lanes));
 }
 
 std::string Module::symbol(u64 pc) const {
+  if (const auto other = other_at(pc)) return other->symbol(pc);
   const u64 address = pc - base_;
   const Symbol* best = nullptr;
   for (const Symbol& symbol : code_->symbols()) {
@@ -185,6 +193,7 @@ std::string Module::Source::file(const SourceFunction& copy) const {
 }
 
 std::vector<SourceFrame> Module::frames(u64 pc) const {
+  if (const auto other = other_at(pc)) return other->frames(pc);
   const u64 address = pc - base_;
   const auto& [lines, functions] = source();
   const auto after = std::upper_bound(lines.rows.begin(), lines.rows.end(), address,

@@ -95,6 +95,8 @@ class Module {
   u64 load_address(u64 address) const { return base_ + address; }
   /// The reverse.
   u64 file_address(u64 address) const { return address - base_; }
+  /// Whether an address in memory is one of its instructions', or may be.
+  bool has_code(u64 pc) const { return code_segment(pc - base_) != nullptr; }
   /// How far behind a kernel's entry an address in memory is.
   i64 offset_in(const KernelInfo& kernel, u64 pc) const {
     return static_cast<i64>(pc - load_address(kernel.entry_address));
@@ -103,6 +105,8 @@ class Module {
   /// The function that contains `pc`, translated for `registers` (once). Throws Fault where `pc` is not in executable
   /// memory.
   const TranslatedFunction& function(u64 pc, const KernelRegisters& registers) const;
+
+  // Of the functions that follow each knows other modules' code, too (loaded_modules.h).
 
   /// The instruction at an address in code.
   isa::Instruction decode(u64 pc, u32 lanes = 32) const;
@@ -132,6 +136,8 @@ class Module {
     std::string file(const SourceFunction& copy) const;
   };
   const Source& source() const;
+  /// Where an address is in no code of this module's: whose it is, or nullptr.
+  std::shared_ptr<const Module> other_at(u64 pc) const;
   /// The executable segment that contains an address of the file, or nullptr.
   const Segment* code_segment(u64 address) const;
 

@@ -191,7 +191,7 @@ void check_relative_register(const Wave& wave, u64 number) {
 u64 Wave::address(const Op* at) const { return function->address(at); }
 
 const Op* Wave::jump(u64 address) {
-  if (!function->contains(address)) function = &group->launch().module.function(address, group->launch().registers);
+  if (!function->contains(address)) function = &group->launch().function_at(address);
   return function->at(address);
 }
 

@@ -10,6 +10,7 @@
 #include "code_object/file_kind.h"
 #include "code_object/managed.h"
 #include "code_object/offload_bundle.h"
+#include "emulator/loaded_modules.h"
 #include "emulator/processor.h"
 #include "hip_emulator/device_memory.h"
 #include "hip_emulator/errors.h"
@@ -58,7 +59,7 @@ uint64_t image_size(const Bytes& file, FileKind kind) {
 }  // namespace
 
 EmulatedModule::EmulatedModule(std::shared_ptr<const CodeObject> code, int device)
-    : emulated(std::move(code)), device(device) {
+    : shared(emulator::load_module(std::move(code))), device(device) {
   for (const Symbol& symbol : emulated.code().symbols()) {
     // clang marks each translation unit by a variable of its own, which no program means.
     if (symbol.is_function || symbol.size == 0 || symbol.name.starts_with("__hip_cuid_")) continue;

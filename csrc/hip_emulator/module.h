@@ -39,7 +39,8 @@ struct EmulatedModule {
   /// Throws hipErrorNotFound.
   DeviceVariable variable(std::string_view name) const;
 
-  emulator::Module emulated;
+  const std::shared_ptr<const emulator::Module> shared;  ///< with launches of other modules that call its code
+  const emulator::Module& emulated = *shared;
   const int device;
   std::atomic<bool> is_unloaded{false};
   std::mutex mutex;                                ///< guards functions

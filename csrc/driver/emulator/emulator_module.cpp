@@ -4,12 +4,13 @@
 
 #include "code_object/managed.h"
 #include "driver/emulator/emulator_function.h"
+#include "emulator/loaded_modules.h"
 
 namespace wave::emulator {
 
 /// What a managed variable holds at first lies in memory that the host reaches as well as kernels do: here it is the
 /// variable.
-EmulatorModule::EmulatorModule(std::shared_ptr<const CodeObject> code) : module_(std::move(code)) {
+EmulatorModule::EmulatorModule(std::shared_ptr<const CodeObject> code) : shared_(load_module(std::move(code))) {
   for (const Symbol& symbol : module_.code().symbols()) {
     const std::string_view name = symbol.name;
     if (!name.ends_with(kManagedValue)) continue;

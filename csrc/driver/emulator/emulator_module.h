@@ -13,7 +13,8 @@ class EmulatorModule : public LoadedModule {
   std::optional<Global> global(const std::string& name) override;
 
  private:
-  const Module module_;
+  const std::shared_ptr<const Module> shared_;
+  const Module& module_ = *shared_;
 };
 
 }  // namespace wave::emulator
