@@ -156,6 +156,37 @@ def test_the_sanitizer_looks_into_functions_of_other_modules(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("statement", "result", "message"),
+    [
+        ("seen = **pointer", 0, "a load of 8 bytes that ends 4 bytes past the end of the hipMalloc at"),
+        ("seen = *(int*)*pointer + (*pointer)[1]", 0, "a load of 8 bytes that ends 12 bytes past the end of the hipMal"),
+        ("**pointer = 1", 700, "a store of 8 bytes out of bounds: from 4 bytes before the end of the hipMalloc at"),
+        ("seen = *(int*)*pointer + (*pointer)[100]", 700, "a load of 8 bytes out of bounds: 796 bytes past the end of"),
+    ],
+)
+def test_the_end_of_memory_that_no_argument_points_to(
+    tmp_path: Path, statement: str, result: int, message: str
+) -> None:
+    """Reads past it are forgiven as they are of arguments: RCCL reads eight bytes of a scalar of four."""
+    code = f"""
+create(b'''extern "C" __global__ void kernel(volatile long** pointer) {{ [[maybe_unused]] volatile long seen; {statement}; }}''')
+assert compile() == 0, log()
+module, kernel, data, pointer = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+assert hip.hipModuleLoadData(ctypes.byref(module), code()) == 0
+assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"kernel") == 0
+assert hip.hipMalloc(ctypes.byref(data), ctypes.c_size_t(4)) == 0
+assert hip.hipHostMalloc(ctypes.byref(pointer), ctypes.c_size_t(8), 0) == 0
+ctypes.c_void_p.from_address(pointer.value).value = data.value
+parameters = (ctypes.c_void_p * 1)(ctypes.addressof(pointer))
+assert hip.hipModuleLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, None, parameters, None) == 0
+print(hip.hipDeviceSynchronize())
+"""
+    done = run(tmp_path, code)
+    assert done.stdout == f"{result}\n", done.stderr
+    assert message in done.stderr
+
+
 def test_small_types_need_no_header(tmp_path: Path) -> None:
     """hipRTC has them built in, and an option that says what ptrdiff_t is."""
     done = run(

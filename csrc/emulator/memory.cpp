@@ -154,6 +154,16 @@ const Region* Memory::find_more(u64 address) const {
   return &more_.back().region;
 }
 
+const Region* Memory::more_before(u64 address) const noexcept {
+  const Region* best = nullptr;
+  for (const More* more = newest_.load(std::memory_order_acquire); more != nullptr; more = more->next) {
+    const Region& region = more->region;
+    const bool counts = region.readable && region.bytes.begin() <= address;
+    if (counts && (best == nullptr || region.bytes.begin() > best->bytes.begin())) best = &region;
+  }
+  return best;
+}
+
 const Region* Memory::nearest(u64 address) const {
   const Region* best = nullptr;
   for (size_t i = 0; i < named_.size(); ++i) {
@@ -183,6 +193,8 @@ void Memory::read(AddressSpan span, void* to, int lane) const {
       continue;
     }
     const Region* last = before(rest.begin());
+    const Region* const more = more_before(rest.begin());
+    if (more != nullptr && (last == nullptr || more->bytes.begin() > last->bytes.begin())) last = more;
     const bool is_forgiven = last != nullptr && forgive(span, last->bytes.excess(rest), last->name.text(), lane);
     if (!is_forgiven && !forgive_part_of_dword(span, lane)) refuse(span, false, lane);
     out[done++] = 0;
@@ -244,8 +256,10 @@ void Memory::refuse(AddressSpan span, bool write, int lane) const {
   }
   if (is_near_null(address))
     fault_at(access + near_null_text(address, {named_.data(), arguments_}), lane, address, "unmapped");
-  const Region* region = nearest(address);
-  if (find_region_ && (arguments_ == 0 || distance(*region, address) > kNearRegion)) {
+  const Region* region = find_region_ && arguments_ == 0 ? nullptr : nearest(address);
+  const Region* const more = more_before(address);
+  if (more != nullptr && (region == nullptr || distance(*more, address) < distance(*region, address))) region = more;
+  if (find_region_ && (region == nullptr || distance(*region, address) > kNearRegion)) {
     fault_at(access + "at an address that the process has not mapped", lane, address, "unmapped");
   }
   if (region == nullptr) fault_at(access + "in a launch that was given no memory", lane, address, "unmapped");

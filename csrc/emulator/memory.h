@@ -118,6 +118,8 @@ class Memory {
   const Region* find_more(u64 address) const;
   /// What find_region has found already.
   const Region* known_more(u64 address) const noexcept;
+  /// The last of those that does not begin after `address`, or nullptr.
+  const Region* more_before(u64 address) const noexcept;
   const Region* nearest(u64 address) const;
   bool forgive_part_of_dword(AddressSpan span, int lane) const;
   bool is_first_over_read(const std::string& name) const;

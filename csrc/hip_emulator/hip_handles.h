@@ -23,6 +23,11 @@ using Library = struct ihipLibrary_t*;       ///< hipLibrary_t
 using LibraryKernel = struct ihipKernel_t*;  ///< hipKernel_t: a hipFunction_t, which launches take
 enum LibraryOption : int {};                 ///< hipLibraryOption
 
+/// hipIpcMemHandle_t
+struct IpcMemHandle {
+  char reserved[64];
+};
+
 /// dim3
 struct Dim3 {
   uint32_t x, y, z;

@@ -1,7 +1,9 @@
 // Tests of memory that programs allocate, copy and fill in other ways than by bytes in a row.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
+#include <cstring>
 
 #include "hip_program.h"
 
@@ -296,6 +298,32 @@ TEST(wide_fills) {
   OK(api.hipMemsetD2D8Async(data.data, 64, 3, 1, 1, nullptr));
   EXPECT_EQ(data.values()[0], 3u);
   EXPECT_EQ(api.hipMemsetD2D32(data.data, 8, 1, 4, 2), kPitchError);
+}
+
+/// Memory can be named for other processes, and is opened by none: RCCL names all of its buffers.
+TEST(names_of_memory) {
+  void *memory = nullptr, *pinned = nullptr, *opened = nullptr;
+  OK(api.hipMalloc(&memory, 1 << 16));
+  OK(api.hipHostMalloc(&pinned, 64, 0));
+  hip::IpcMemHandle one{}, other{};
+  OK(api.hipIpcGetMemHandle(&one, memory));
+  OK(api.hipIpcGetMemHandle(&other, static_cast<char*>(memory) + 64));
+  EXPECT_EQ(std::memcmp(&one, &other, sizeof(one)), 0);
+  EXPECT_EQ(api.hipIpcOpenMemHandle(&opened, one, 1), 201);  // in the process that has it
+  EXPECT_EQ(api.hipIpcOpenMemHandle(&opened, {}, 1), 1);
+  EXPECT_EQ(api.hipIpcOpenMemHandle(&opened, one, 2), 1);
+  uint64_t process = 0;
+  std::memcpy(&process, one.reserved + 8, sizeof(process));
+  EXPECT_EQ(process, static_cast<uint64_t>(getpid()));
+  one.reserved[8] ^= 1;
+  EXPECT_EQ(api.hipIpcOpenMemHandle(&opened, one, 1), 801);
+  EXPECT_EQ(api.hipIpcCloseMemHandle(memory), 1);
+  EXPECT_EQ(api.hipIpcGetMemHandle(nullptr, memory), 1);
+  EXPECT_EQ(api.hipIpcGetMemHandle(&one, pinned), 1);
+  EXPECT_EQ(api.hipIpcGetMemHandle(&one, &one), 1);
+  OK(api.hipFree(memory));
+  EXPECT_EQ(api.hipIpcGetMemHandle(&one, memory), 1);
+  OK(api.hipHostFree(pinned));
 }
 
 /// A kernel finds memory of each kind, and what the runtime says of it.
