@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "code_object/elf.h"
@@ -131,12 +133,23 @@ class DwarfCursor {
   uint64_t at_ = 0;
 };
 
-/// A section's contents, called `what` in errors; none where the file has no such section.
-inline Bytes dwarf_section(const Elf& elf, std::string_view name, const char* what) {
-  for (const ElfSection& section : elf.sections()) {
-    if (section.name == name) return elf.contents(section).as(what);
-  }
-  return Bytes({}, what);
-}
+/// The sections of a file. Those that are compressed (SHF_COMPRESSED, by clang's -gz, as Linux distributions build) are
+/// decompressed.
+class DwarfSections {
+ public:
+  /// Borrows the file.
+  explicit DwarfSections(const Elf& elf) : elf_(elf), size_(elf.bytes().size()) {}
+
+  /// A section's contents, called `what` in errors; none where the file has no such section. Lives as long as this and
+  /// the file.
+  Bytes get(std::string_view name, const char* what);
+  /// Of the file, and of what was decompressed.
+  uint64_t size() const { return size_; }
+
+ private:
+  const Elf& elf_;
+  uint64_t size_;
+  std::deque<std::vector<uint8_t>> decompressed_;
+};
 
 }  // namespace wave

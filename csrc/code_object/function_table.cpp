@@ -38,14 +38,14 @@ enum RangeEntry : uint8_t {
 
 /// The sections that a unit refers to.
 struct Sections {
-  explicit Sections(const Elf& elf)
-      : abbreviations(dwarf_section(elf, ".debug_abbrev", "abbreviations")),
-        strings(dwarf_section(elf, ".debug_str", "debug strings")),
-        line_strings(dwarf_section(elf, ".debug_line_str", "line strings")),
-        string_offsets(dwarf_section(elf, ".debug_str_offsets", "offsets of strings")),
-        addresses(dwarf_section(elf, ".debug_addr", "addresses")),
-        ranges(dwarf_section(elf, ".debug_ranges", "ranges")),
-        range_lists(dwarf_section(elf, ".debug_rnglists", "range lists")) {}
+  explicit Sections(DwarfSections& of_file)
+      : abbreviations(of_file.get(".debug_abbrev", "abbreviations")),
+        strings(of_file.get(".debug_str", "debug strings")),
+        line_strings(of_file.get(".debug_line_str", "line strings")),
+        string_offsets(of_file.get(".debug_str_offsets", "offsets of strings")),
+        addresses(of_file.get(".debug_addr", "addresses")),
+        ranges(of_file.get(".debug_ranges", "ranges")),
+        range_lists(of_file.get(".debug_rnglists", "range lists")) {}
 
   Bytes abbreviations, strings, line_strings, string_offsets, addresses, ranges, range_lists;
 };
@@ -413,10 +413,11 @@ class InfoUnit {
 
 std::vector<SourceFunction> read_function_table(std::span<const uint8_t> image) {
   const Elf elf(Bytes(image, "ELF file"), Elf::Depth::Sections);
-  const Sections sections(elf);
-  DwarfCursor cursor(dwarf_section(elf, ".debug_info", "debugging information"));
+  DwarfSections of_file(elf);
+  const Sections sections(of_file);
+  DwarfCursor cursor(of_file.get(".debug_info", "debugging information"));
   std::vector<SourceFunction> all;
-  DwarfBudget budget(image.size());
+  DwarfBudget budget(of_file.size());
   while (!cursor.at_end()) InfoUnit(cursor, sections, budget).read(all);
   return all;
 }

@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/address_span.h"
@@ -14,7 +13,7 @@ namespace wave {
 
 /// A function, or a copy of one that is inlined into another.
 struct SourceFunction {
-  std::string_view name;          ///< as the source has it; empty where the unit does not say
+  std::string name;               ///< as the source has it; empty where the unit does not say
   std::vector<AddressSpan> code;  ///< addresses of the file
   std::optional<size_t> caller;   ///< of a copy: the one into which it is inlined, by index
   uint64_t lines = 0;             ///< of a copy: the offset of its unit's line table
@@ -22,8 +21,8 @@ struct SourceFunction {
   uint32_t call_line = 0;
 };
 
-/// The functions of an ELF image, callers before what is inlined into them; none where it does not tell. Borrows names
-/// from `image`. Throws FormatError where it is malformed. Units of other versions are left out.
+/// The functions of an ELF image, callers before what is inlined into them; none where it does not tell. Throws
+/// FormatError where it is malformed. Units of other versions are left out.
 std::vector<SourceFunction> read_function_table(std::span<const uint8_t> image);
 
 }  // namespace wave

@@ -258,11 +258,11 @@ class Unit {
 
 LineTable read_line_table(std::span<const uint8_t> image) {
   const Elf elf(Bytes(image, "ELF file"), Elf::Depth::Sections);
-  const Strings strings{dwarf_section(elf, ".debug_line_str", "line strings"),
-                        dwarf_section(elf, ".debug_str", "debug strings")};
-  DwarfCursor cursor(dwarf_section(elf, ".debug_line", "line table"));
+  DwarfSections sections(elf);
+  const Strings strings{sections.get(".debug_line_str", "line strings"), sections.get(".debug_str", "debug strings")};
+  DwarfCursor cursor(sections.get(".debug_line", "line table"));
   LineTable table;
-  DwarfBudget budget(image.size());
+  DwarfBudget budget(sections.size());
   while (!cursor.at_end()) {
     table.units.push_back({cursor.position(), static_cast<uint32_t>(table.files.size())});
     Unit(cursor, strings, budget).read(table);

@@ -99,8 +99,9 @@ Read = Callable[[bytes], Functions]
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
     """The functions of a file: name, code (begin and size), caller, line table, file and line of the call."""
-    sources = ["tests/cpp/print_functions.cpp", "csrc/base/error.cpp"]
-    sources += [f"csrc/code_object/{name}.cpp" for name in ("elf", "function_table")]
+    sources = ["tests/cpp/print_functions.cpp"]
+    sources += [f"csrc/base/{name}.cpp" for name in ("decompress", "dynamic_library", "error", "fork_safe", "lz4")]
+    sources += [f"csrc/code_object/{name}.cpp" for name in ("dwarf", "elf", "function_table")]
     options = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     program = build_cpp(tmp_path_factory, "functions", sources, *options)
     path = program.with_suffix(".elf")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 
 import pytest
 import torch
@@ -51,6 +52,37 @@ def test_faults_say_the_line() -> None:
     kernel = wave_runtime.load(PROBES / "lines_dwarf5.hsaco", signature=signature)["squares"]
     with pytest.raises(wave_runtime.KernelFault, match=r"at squares\+0x[0-9a-f]+ \(lines.hip:8\): global_store_dword"):
         kernel(torch.arange(64, dtype=torch.int32), torch.zeros(8, dtype=torch.int32), grid=1, block=64)
+
+
+def compressed(file: bytes, method: int = 1) -> bytes:
+    """The file with its debugging information compressed, as clang's -gz=zlib does: SHF_COMPRESSED, and a header."""
+    data = bytearray(file)
+    (headers,), (size, count, names) = struct.unpack_from("<Q", file, 40), struct.unpack_from("<HHH", file, 58)
+    (of_names,) = struct.unpack_from("<Q", file, headers + names * size + 24)
+    for at in range(headers, headers + count * size, size):
+        name, _, flags, _, offset, length = struct.unpack_from("<IIQQQQ", file, at)
+        if not file.startswith(b".debug_", of_names + name):
+            continue
+        stream = struct.pack("<IIQQ", method, 0, length, 1) + zlib.compress(file[offset : offset + length])
+        struct.pack_into("<Q", data, at + 8, flags | 0x800)
+        struct.pack_into("<QQ", data, at + 24, len(data), len(stream))
+        data += stream
+    return bytes(data)
+
+
+@VERSIONS
+def test_compressed_tables(version: int) -> None:
+    """As Debian and Fedora build ROCm's libraries."""
+    file = (PROBES / f"lines_dwarf{version}.hsaco").read_bytes()
+    assert _C.line_table(compressed(file)) == _C.line_table(file)
+    kernel = wave_runtime.load(compressed(file), signature={"squares": "*i32 const, *i32"})["squares"]
+    arguments = torch.arange(64, dtype=torch.int32), torch.zeros(8, dtype=torch.int32)
+    with wave_runtime.sanitize("memory") as report:
+        kernel(*arguments, grid=1, block=64)
+    (frame,) = report.findings[0].at.frames
+    assert (frame.function, frame.line) == ("squares", 8)
+    with pytest.raises(ValueError, match=r"malformed \w+ strings at offset 0x\w+: unknown compression method 7"):
+        _C.line_table(compressed(file, method=7))
 
 
 @pytest.mark.parametrize("length", [1, 20, 60])
