@@ -90,7 +90,7 @@ def check_loaded(
 
 
 def place(registers: list[int], values: list[int], width: int, *, high: bool, clears: bool = False) -> None:
-    """Halves are packed two by two; those that get no value stay, or are zero in a register of which the other is set."""
+    """Halves are packed two by two; those that get no value stay, or are zero beside one that gets one."""
     for k, value in enumerate(values):
         if width == 32:
             registers[k] = value
