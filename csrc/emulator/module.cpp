@@ -96,9 +96,7 @@ const Segment* Module::code_segment(u64 address) const {
   return nullptr;
 }
 
-std::shared_ptr<const Module> Module::other_at(u64 pc) const {
-  return has_code(pc) ? nullptr : loaded_module_at(pc);
-}
+std::shared_ptr<const Module> Module::other_at(u64 pc) const { return has_code(pc) ? nullptr : loaded_module_at(pc); }
 
 const TranslatedFunction& Module::function(u64 pc, const KernelRegisters& registers) const {
   const Segment* segment = code_segment(pc - base_);

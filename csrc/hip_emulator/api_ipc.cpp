@@ -1,5 +1,5 @@
-// Memory for other processes: it can be named for them, as RCCL does with all of its buffers, even where its devices are
-// of one process. None but this process has it, so no other one can open it.
+// Memory for other processes: it can be named for them, as RCCL does with all of its buffers, even where its devices
+// are of one process. None but this process has it, so no other one can open it.
 #include <unistd.h>
 
 #include <cstring>
