@@ -160,7 +160,11 @@ def test_the_sanitizer_looks_into_functions_of_other_modules(tmp_path: Path) -> 
     ("statement", "result", "message"),
     [
         ("seen = **pointer", 0, "a load of 8 bytes that ends 4 bytes past the end of the hipMalloc at"),
-        ("seen = *(int*)*pointer + (*pointer)[1]", 0, "a load of 8 bytes that ends 12 bytes past the end of the hipMal"),
+        (
+            "seen = *(int*)*pointer + (*pointer)[1]",
+            0,
+            "a load of 8 bytes that ends 12 bytes past the end of the hipMal",
+        ),
         ("**pointer = 1", 700, "a store of 8 bytes out of bounds: from 4 bytes before the end of the hipMalloc at"),
         ("seen = *(int*)*pointer + (*pointer)[100]", 700, "a load of 8 bytes out of bounds: 796 bytes past the end of"),
     ],
@@ -225,7 +229,9 @@ def test_headers_of_another_rocm(tmp_path: Path) -> None:
     header.parent.mkdir(parents=True)
     header.touch()
     clang = tmp_path / "some-clang"
-    clang.write_text(f'#!/bin/sh\ntest "$1" = -print-resource-dir && echo {tmp_path}/clang && exit\necho "$@"\nexit 1\n')
+    clang.write_text(
+        f'#!/bin/sh\ntest "$1" = -print-resource-dir && echo {tmp_path}/clang && exit\necho "$@"\nexit 1\n'
+    )
     clang.chmod(0o700)
     code = 'create(b""); print(compile()); print(log())'
     done = run(tmp_path, code, CLANG=str(clang), ROCM_PATH=str(tmp_path / "usr"))
