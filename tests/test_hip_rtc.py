@@ -174,7 +174,10 @@ def test_the_end_of_memory_that_no_argument_points_to(
 ) -> None:
     """Reads past it are forgiven as they are of arguments: RCCL reads eight bytes of a scalar of four."""
     code = f"""
-create(b'''extern "C" __global__ void kernel(volatile long** pointer) {{ [[maybe_unused]] volatile long seen; {statement}; }}''')
+create(b'''extern "C" __global__ void kernel(volatile long** pointer) {{
+  [[maybe_unused]] volatile long seen;
+  {statement};
+}}''')
 assert compile() == 0, log()
 module, kernel, data, pointer = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
 assert hip.hipModuleLoadData(ctypes.byref(module), code()) == 0
