@@ -93,8 +93,8 @@ u64 distance(const Region& region, u64 address) {
 
 }  // namespace
 
-bool is_over_read(const AddressSpan& bytes, AddressSpan span, bool write) {
-  return !write && bytes.excess(span) <= kOverRead;
+bool is_over_read(const AddressSpan& bytes, AddressSpan span, u64 most, bool write) {
+  return !write && bytes.excess(span) <= most;
 }
 
 void check_atomic(AddressSpan span, int lane) {
@@ -195,7 +195,8 @@ void Memory::read(AddressSpan span, void* to, int lane) const {
     const Region* last = before(rest.begin());
     const Region* const more = more_before(rest.begin());
     if (more != nullptr && (last == nullptr || more->bytes.begin() > last->bytes.begin())) last = more;
-    const bool is_forgiven = last != nullptr && forgive(span, last->bytes.excess(rest), last->name.text(), lane);
+    const bool is_forgiven =
+        last != nullptr && forgive(span, last->bytes.excess(rest), kOverRead, last->name.text(), lane);
     if (!is_forgiven && !forgive_part_of_dword(span, lane)) refuse(span, false, lane);
     out[done++] = 0;
   }
@@ -278,11 +279,11 @@ void Memory::refuse(AddressSpan span, bool write, int lane) const {
     place = text("from ", bytes.left_from(address), " bytes before the end of ");
   }
   fault_at(text(access, "out of bounds: ", place, region->name.text(), ", which has ", bytes.size(), " bytes"), lane,
-           address, is_over_read(bytes, span, write) ? "over-read" : "out-of-bounds");
+           address, is_over_read(bytes, span, kOverRead, write) ? "over-read" : "out-of-bounds");
 }
 
-bool Memory::forgive(AddressSpan span, u64 past, const std::string& name, int lane) const {
-  if (strict_ || past > kOverRead) return false;
+bool Memory::forgive(AddressSpan span, u64 past, u64 most, const std::string& name, int lane) const {
+  if (strict_ || past > most) return false;
   if (!is_first_over_read(name)) return true;
   record(text("a load of ", span.size(), " bytes that ends ", past, " bytes past the end of ", name, " (lane ", lane,
               "); what lies outside reads as zero"));

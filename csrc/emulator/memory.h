@@ -23,14 +23,16 @@ using Region = MemoryRange;
 /// a time.
 using FindRegion = std::function<std::optional<Region>(u64 address)>;
 
-/// How far past a region's end a read is still forgiven: correct kernels over-read what they then discard.
+/// How far past a region's end a read is still forgiven: correct kernels over-read what they then discard. Past that of
+/// LDS, where the hardware reads zeros at any distance, rocFFT's transforms of real rows go 576 bytes.
 inline constexpr u64 kOverRead = 512;
+inline constexpr u64 kOverReadOfLds = 1024;
 
 /// Throws Fault where an atomic access is not aligned.
 void check_atomic(AddressSpan span, int lane);
 
 /// Whether an access past an end would be forgiven where reads there are.
-bool is_over_read(const AddressSpan& bytes, AddressSpan span, bool write);
+bool is_over_read(const AddressSpan& bytes, AddressSpan span, u64 most, bool write);
 
 /// Of which accesses somebody wants to be told.
 enum class WatchedAccesses : u8 { None, OfWhatMayChange, All };
@@ -86,8 +88,9 @@ class Memory {
   /// may have without the rest. Throws Fault.
   AtomicTarget atomic(AddressSpan span, bool serves_parts, int lane) const;
 
-  /// Whether a read that ends so many bytes past the end of what has this name is forgiven. Records it then.
-  bool forgive(AddressSpan span, u64 past, const std::string& name, int lane) const;
+  /// Whether a read that ends so many bytes past the end of what has this name is forgiven, where `most` are. Records
+  /// it then.
+  bool forgive(AddressSpan span, u64 past, u64 most, const std::string& name, int lane) const;
   /// Throws Fault for an access that is not allowed.
   [[noreturn]] void refuse(AddressSpan span, bool write, int lane) const;
 

@@ -250,6 +250,10 @@ def test_lds(probe: LoadKernel) -> None:
     with pytest.warns(RuntimeWarning, match="past the end of LDS"):
         load(out, 0, 256, 0, grid=1, block=64)
     assert out.tolist() == [0] * 64
+    with pytest.warns(RuntimeWarning, match="ends 1024 bytes past the end of LDS"):  # rocFFT's transforms read 576
+        load(out, 0, 256 + 1020, 0, grid=1, block=64)
+    assert out.tolist() == [0] * 64
+    assert "1021 bytes past the end of LDS" in str(run(load, out, 0, 256 + 1021, 0))
     assert "2304 bytes past the end of LDS, of which the workgroup has 256 bytes" in str(run(load, out, 0, 2560, 0))
     assert "a store of 4 bytes out of bounds: 0 bytes past the end of LDS" in str(run(store, out, 0, 256, 0))
 
