@@ -20,6 +20,8 @@
 #              each (30), and write benchmarks/results/random_kernels.json and docs/figures.md
 # make campaign-hip-tests HIP_TESTS_SOURCE=path HIP_TESTS_BUILD=path   run HIP's own tests, of a checkout of ROCm/hip-tests and the
 #              folder where they were built, on the emulator: hours. hip_tests_options="memory graph" says which folders
+# make campaign-rocm-tests   run a sample of the tests of ROCm's libraries, which Debian has as packages, on the emulator: an hour.
+#              ROCM_ROOT=path is a system in a folder, rocm_tests_options="librocrand1-tests --sample 50" says what runs
 # make campaign-fuzz   make fuzz, whose runs are added to benchmarks/results/fuzz.json and docs/figures.md
 # make figures measure what docs/ quotes, write it to benchmarks/results, and the tables of docs/ from there
 # make bench   measure the emulator, kept sources, a model of many launches and, where there is an NVIDIA GPU, launches and modules
@@ -79,7 +81,7 @@ export PYTHONPATH := $(CURDIR)
 # Hundreds of processes import the same files: where it is set, each compiles them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor test-pyhip test-flydsl campaign-hecbench campaign-aiter campaign-random campaign-hip-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl sycl hip-toolchain wheels wheel docs clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor test-pyhip test-flydsl campaign-hecbench campaign-aiter campaign-random campaign-hip-tests campaign-rocm-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl sycl hip-toolchain wheels wheel docs clean
 
 build: $(VENV)/.wave-runtime-ready
 	@$(python) tools/build_package.py build/log
@@ -187,6 +189,10 @@ campaign-hip-tests: build $(VENV)/.wave-runtime-dev
 	@test -d '$(HIP_TESTS_BUILD)/catch_tests' || { echo "HIP_TESTS_BUILD=path names the folder where ROCm/hip-tests was built"; exit 1; }
 	$(python) benchmarks/run_hip_tests.py '$(HIP_TESTS_SOURCE)' '$(HIP_TESTS_BUILD)' \
 	  --json benchmarks/results/hip_tests.json $(hip_tests_options)
+	$(python) tools/generate_figures.py
+
+campaign-rocm-tests: build $(VENV)/.wave-runtime-dev
+	$(python) benchmarks/run_rocm_tests.py --root '$(or $(ROCM_ROOT),/)' --json benchmarks/results/rocm_tests.json $(rocm_tests_options)
 	$(python) tools/generate_figures.py
 
 campaign-fuzz:

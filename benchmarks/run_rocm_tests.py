@@ -27,6 +27,7 @@ import measured_on
 from wave_emulator import LIBRARIES, _hip, library
 
 PACKAGES = "usr/libexec/rocm"
+LONGEST = 100_000  # characters of a filter: an argument has at most 128 KiB
 START = 900  # seconds that a program may take to list its tests: rocBLAS' has more than a million
 # Of tests whose names say for which occasion they are, those for the most frequent ones; no stress tests.
 FILTERS = {
@@ -67,26 +68,28 @@ def sample(tests: Iterable[tuple[str, str]], count: int) -> list[str]:
     return chosen
 
 
+def put_libraries(folder: Path) -> None:
+    """Put our libraries into a folder, under all of AMD's names: another root has none of ours."""
+    for name in LIBRARIES:
+        shutil.copy(library(name), folder)
+    shutil.copytree(library("wave_emulator").parent / "device", folder / "device")  # the headers for hipRTC
+    for name in _hip.NAMES:
+        (folder / name).symlink_to(library("wave_hip_emulator").name)
+
+
 class System:
     """Where the programs are, and what they are run with."""
 
-    def __init__(self, root: Path, target: str) -> None:
+    def __init__(self, root: Path, libraries: Path, target: str) -> None:
         self.root = root
         self.prefix = [] if root == Path("/") else ["chroot", str(root)]
         # rocBLAS' and rocSPARSE's programs tell only of tests that fail, unless they are told to.
-        self.variables = {**os.environ, "GTEST_LISTENER": "PASS_LINE_IN_LOG", _hip.PROCESSOR: target}
-        self.variables |= self.with_libraries() if self.prefix else _hip.variables_for("")
-
-    def with_libraries(self) -> dict[str, str]:
-        """Put our libraries into the folder, whose programs see no others."""
-        folder = self.root / "tmp" / "wave_emulator"
-        folder.mkdir(exist_ok=True)
-        for name in LIBRARIES:
-            shutil.copy(library(name), folder)
-        for name in _hip.NAMES:
-            (folder / name).unlink(missing_ok=True)
-            (folder / name).symlink_to(library("wave_hip_emulator").name)
-        return {_hip.SEARCHED: "/tmp/wave_emulator", "WAVE_RUNTIME_SYNC": "0"}
+        self.variables = os.environ | {
+            "GTEST_LISTENER": "PASS_LINE_IN_LOG",
+            "WAVE_RUNTIME_SYNC": "0",
+            _hip.PROCESSOR: target,
+            _hip.SEARCHED: f"/{libraries.relative_to(root)}",
+        }
 
     def programs(self, package: str) -> list[str]:
         """The programs of a package, as they are named in the folder."""
@@ -104,47 +107,45 @@ class System:
         )
 
     def tests(self, program: str) -> list[tuple[str, str]]:
-        """All tests of a program."""
+        """All tests of a program. Ends the run where there are none, since it does not start perhaps."""
         chosen = FILTERS.get(Path(program).name, "*")
         output, _ = self.start([program, "--gtest_list_tests", f"--gtest_filter={chosen}"]).communicate()
-        return list(listed(output.decode(errors="replace")))
+        text = output.decode(errors="replace")
+        found = list(listed(text))
+        if not found:
+            sys.exit(f"{program} does not list its tests: {text.strip()[-200:]}")
+        return found
 
     def run(self, program: str, names: list[str], limit: int) -> Iterator[tuple[str, str, str]]:
         """The outcome of each test, and why. A process ends with a test that crashes or takes longer than the limit."""
         left = list(names)
         while left:
-            before = len(left)
-            for name, what, why in self.run_some(program, left, limit):
-                if name in left:
-                    left.remove(name)
-                    yield name, what, why
-            if len(left) == before:  # none has begun
-                yield from ((name, "fail", "the program did not run it") for name in left)
-                return
+            few = left[: LONGEST // max(map(len, left))]
+            outcomes = {name: (what, why) for name, what, why in self.run_some(program, few, limit)}
+            outcomes = outcomes or dict.fromkeys(few, ("fail", "the program did not run it"))
+            yield from ((name, *outcome) for name, outcome in outcomes.items())
+            left = [name for name in left if name not in outcomes]
 
     def run_some(self, program: str, names: list[str], limit: int) -> Iterator[tuple[str, str, str]]:
-        """The same of those that one process runs."""
-        with tempfile.NamedTemporaryFile("w", dir=self.root / "tmp", suffix=".flags") as flags:
-            flags.write(f"--gtest_filter={':'.join(names)}\n")
-            flags.flush()
-            running, printed = "", []
-            with self.start([program, f"--gtest_flagfile=/tmp/{Path(flags.name).name}"]) as process:
-                for line in timed_lines(process, limit):
-                    if line is None:
-                        process.kill()
-                        if running:
-                            yield running, "too long", ""
-                        return
-                    told = TOLD.match(line)
-                    if told is None:
-                        printed.append(line)
-                    elif told[1] == "RUN":
-                        running, printed = told[2], []
-                    elif told[2] == running:
-                        yield running, OUTCOMES[told[1]], cause(printed) if told[1] == "FAILED" else ""
-                        running = ""
-            if running:
-                yield running, "fail", f"status {process.returncode}: {cause(printed)}"
+        """The same of those that one process comes to."""
+        running, printed = "", []
+        with self.start([program, f"--gtest_filter={':'.join(names)}"]) as process:
+            for line in timed_lines(process, limit):
+                if line is None:
+                    process.kill()
+                    if running:
+                        yield running, "too long", ""
+                    return
+                told = TOLD.match(line)
+                if told is None:
+                    printed.append(line)
+                elif told[1] == "RUN":
+                    running, printed = told[2], []
+                elif told[2] == running:
+                    yield running, OUTCOMES[told[1]], cause(printed) if told[1] == "FAILED" else ""
+                    running = ""
+        if running:
+            yield running, "fail", f"status {process.returncode}: {cause(printed)}"
 
 
 def timed_lines(process: subprocess.Popen[bytes], limit: int) -> Iterator[str | None]:
@@ -187,6 +188,18 @@ def measure(system: System, package: str, options: argparse.Namespace) -> dict[s
     return {"there": there, "counts": dict(sorted(counts.items())), "failures": dict(sorted(failures.items()))}
 
 
+def measure_all(options: argparse.Namespace, libraries: Path, told: dict[str, Any]) -> None:
+    """Run what the options say, and write the results where they say."""
+    packages = options.packages or sorted(path.name for path in (options.root / PACKAGES).iterdir())
+    for package in packages:
+        for target in options.targets:
+            found = measure(System(options.root, libraries, target), package, options)
+            told["packages"].setdefault(package, {})[target] = found
+            print(package, target, found["counts"], "of", found["there"], file=sys.stderr, flush=True)
+            if options.json:
+                options.json.write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
+
+
 def main() -> None:
     """Run the tests of the packages that the command line names."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -203,13 +216,9 @@ def main() -> None:
         sys.exit(f"{folder} is not there: install Debian's packages of tests, such as librocrand1-tests")
     told = json.loads(options.json.read_text()) if options.json and options.json.exists() else {"packages": {}}
     told["machine"] = measured_on.describe() | {"sample": options.sample}
-    for package in options.packages or sorted(path.name for path in folder.iterdir()):
-        for target in options.targets:
-            found = measure(System(options.root, target), package, options)
-            told["packages"].setdefault(package, {})[target] = found
-            print(package, target, found["counts"], "of", found["there"], file=sys.stderr, flush=True)
-            if options.json:
-                options.json.write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
+    with tempfile.TemporaryDirectory(dir=options.root / "tmp") as libraries:
+        put_libraries(Path(libraries))
+        measure_all(options, Path(libraries), told)
 
 
 if __name__ == "__main__":

@@ -330,6 +330,8 @@ def test_versions_are_those_of_amds_library() -> None:
     assert len(common) > 100
     assert {name: ours[name] for name in common} == {name: amds[name] for name in common}
     assert ours["hipCreateSurfaceObject"] == ours["hipDestroySurfaceObject"] == "hip_4.2"  # in 5.7; only mangled in 5.2
+    assert ours["_Z23hipDestroySurfaceObjecty"] == "hip_4.2"  # in 5.0, which CuPy's wheel is linked with
+    assert ours["_Z22hipCreateSurfaceObjectPyPK15hipResourceDesc"] == "hip_4.2"
 
 
 def in_python(code: str, **variables: str) -> str:

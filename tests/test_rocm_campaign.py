@@ -43,8 +43,8 @@ def test_groups(campaign: ModuleType) -> None:
 
 
 PROGRAM = """#!/bin/sh
-names=$(sed 's/--gtest_filter=//; s/:/ /g' "${1#--gtest_flagfile=}")
-for name in $names; do
+IFS=:
+for name in ${1#--gtest_filter=}; do
   echo "[ RUN      ] $name"
   case $name in
     A.passes) echo "[       OK ] $name (1 ms)";;
@@ -63,7 +63,7 @@ def test_outcomes(campaign: ModuleType, tmp_path: Path) -> None:
     program.write_text(PROGRAM)
     program.chmod(0o755)
     names = ["A.passes", "A.crashes", "A.skips", "A.hangs", "A.fails", "A.faults"]
-    system = campaign.System(Path("/"), "gfx942")
+    system = campaign.System(Path("/"), tmp_path, "gfx942")
     assert list(system.run(str(program), names, 1)) == [
         ("A.passes", "pass", ""),
         ("A.crashes", "fail", "status -11: "),
@@ -76,7 +76,9 @@ def test_outcomes(campaign: ModuleType, tmp_path: Path) -> None:
 
 def test_a_program_that_does_not_start(campaign: ModuleType, tmp_path: Path) -> None:
     program = tmp_path / "program"
-    program.write_text("#!/bin/sh\nexit 1\n")
+    program.write_text("#!/bin/sh\necho no library\nexit 1\n")
     program.chmod(0o755)
-    system = campaign.System(Path("/"), "gfx942")
+    system = campaign.System(Path("/"), tmp_path, "gfx942")
     assert list(system.run(str(program), ["A.a"], 1)) == [("A.a", "fail", "the program did not run it")]
+    with pytest.raises(SystemExit, match="does not list its tests: no library"):
+        system.tests(str(program))

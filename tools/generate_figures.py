@@ -328,6 +328,19 @@ def hip_tests(found: Any) -> str:
     )
 
 
+def rocm_tests(found: Any) -> str:
+    """Of benchmarks/run_rocm_tests.py: tests by package and processor, and their sum."""
+    kinds = ("pass", "fail", "too long", "skipped")
+    rows, total = [], [0] * len(kinds)
+    for package, processors in sorted(found["packages"].items()):
+        for processor, of in sorted(processors.items()):
+            counts = [of["counts"].get(kind, 0) for kind in kinds]
+            total = [one + other for one, other in zip(total, counts, strict=True)]
+            rows.append((package, processor, f"{of['there']:,}", *map(str, counts)))
+    heads = ("package", "processor", "tests", *kinds)
+    return f"{_machine(found['machine'])}\n\n{table(heads, [*rows, ('all', '', '', *map(str, total))])}"
+
+
 def launching(found: Any) -> str:
     """Of benchmarks/bench_launch.py: ratios to the C loop, a column for each setting."""
     settings = list(dict.fromkeys(_setting(row) for row in found["rows"]))
@@ -407,6 +420,7 @@ FIGURES = (
     Figure("fuzz", "hours of fuzzing", "figures.md", "make campaign-fuzz", fuzzing),
     Figure("aiter", "AITER's hand-written kernels", "emulator.md", "make campaign-aiter", aiter),
     Figure("hip_tests", "HIP's own tests", "figures.md", "make campaign-hip-tests", hip_tests),
+    Figure("rocm_tests", "ROCm's libraries' tests", "figures.md", "make campaign-rocm-tests", rocm_tests),
     Figure("hecbench", "HeCBench's programs", "hip_emulator.md", "make campaign-hecbench", suite),
     Figure("flydsl_tests", "FlyDSL's tests", "hip_emulator.md", "make test-flydsl RECORD=1", suite),
     Figure("pyhip_tests", "PyHIP's tests", "pyhip.md", "make test-pyhip RECORD=1", suite),
