@@ -212,6 +212,7 @@ def test_locks_are_safe_to_fork() -> None:
     }
     names = (
         "dispatch.cpp",
+        "dispatch.h",
         "findings.h",
         "global_shadow.h",
         "grid_sync.h",

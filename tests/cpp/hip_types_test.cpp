@@ -142,6 +142,7 @@ static_assert(offsetof(hipPointerAttribute_t, isManaged) == offsetof(wave::hip::
 
 // Structures of memory.
 static_assert(sizeof(hipExtent) == sizeof(wave::hip::Extent) && sizeof(hipPos) == sizeof(wave::hip::BoxPosition));
+static_assert(sizeof(hipIpcMemHandle_t) == sizeof(wave::hip::IpcMemHandle));
 static_assert(sizeof(hipPitchedPtr) == sizeof(wave::hip::PitchedPointer));
 static_assert(offsetof(hipPitchedPtr, ysize) == offsetof(wave::hip::PitchedPointer, height));
 static_assert(sizeof(hipMemcpy3DParms) == sizeof(wave::hip::Copy3d));
@@ -261,6 +262,7 @@ using JitOption = hipJitOption;
 using MemcpyKind = hipMemcpyKind;
 using Dim3 = dim3;
 using Extent = hipExtent;
+using IpcMemHandle = hipIpcMemHandle_t;
 using PitchedPointer = hipPitchedPtr;
 using Array = hipArray_t;
 using ConstArray = hipArray_const_t;

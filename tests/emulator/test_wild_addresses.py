@@ -20,7 +20,7 @@ from memory_support import BY_NAME, REGISTERS, names, set_pair
 import wave_runtime
 
 MARGIN, BYTES = 1 << 16, 4096
-OVER_READ = 512  # how far past an end loads may reach
+OVER_READ, OVER_READ_OF_LDS = 512, 1024  # how far past an end loads may reach
 SCRATCH_BYTES = 64  # of a work-item of machine.s
 
 
@@ -76,12 +76,12 @@ def may_access(name: str, address: int, begin: int, end: int, over_read: int = O
     return begin <= address and address + size <= end + (over_read if re.search("load|read", name) else 0)
 
 
-def wild_addresses(size: int, begin: int, end: int, last: int) -> Iterator[int]:
+def wild_addresses(size: int, begin: int, end: int, last: int, over_read: int = OVER_READ) -> Iterator[int]:
     """Of an address space of ``last`` bytes, in which [begin, end) is memory."""
     yield from (last - before for before in sorted({1, 2, 4, 8, 16, size, size - 1} - {0}))
     yield from (last // 2, last // 2 - size + 1, 0)
     yield from (at for at in (begin - 1, begin - size, begin - size + 1) if at >= 0)
-    yield from (end, end - size, end - size + 1, end - 1, end - 4, end + OVER_READ - size, end + OVER_READ - size + 1)
+    yield from (end, end - size, end - size + 1, end - 1, end - 4, end + over_read - size, end + over_read - size + 1)
     yield end + (1 << 20)
 
 
@@ -173,8 +173,8 @@ def test_scratch(name: str, mode: str) -> None:
 @pytest.mark.parametrize("aperture", [1 << 48, 2 << 48], ids=["lds", "scratch"])
 @pytest.mark.parametrize("name", names("flat_"))
 def test_flat_apertures(name: str, aperture: int) -> None:
-    end, over_read = (LDS_BYTES, OVER_READ) if aperture == 1 << 48 else (SCRATCH_BYTES, 0)
-    for address, _, lanes in cases(name, wild_addresses(size_of(name), 0, end, 1 << 32), [0], share=4):
+    end, over_read = (LDS_BYTES, OVER_READ_OF_LDS) if aperture == 1 << 48 else (SCRATCH_BYTES, 0)
+    for address, _, lanes in cases(name, wild_addresses(size_of(name), 0, end, 1 << 32, over_read), [0], share=4):
         state = State(1)
         places = np.full(LANES, aperture + 16, dtype=np.uint64)
         places[lanes] = aperture + address
@@ -212,12 +212,15 @@ def test_what_lies_behind_an_end_reads_as_zero(name: str, dwords: int, outside: 
 @pytest.mark.parametrize("name", [n for n in DS if not re.search("2(st64)?_|condxchg", n)])
 def test_lds(name: str) -> None:
     size = size_of(name)
-    for address, offset, lanes in cases(name, wild_addresses(size, 0, LDS_BYTES, 1 << 32), [0, 65535]):
+    for address, offset, lanes in cases(
+        name, wild_addresses(size, 0, LDS_BYTES, 1 << 32, OVER_READ_OF_LDS), [0, 65535]
+    ):
         state = State(1)
         state.v[0, 8] = (16 - offset) % (1 << 32)
         state.v[0, 8, lanes] = (address - offset) % (1 << 32)
         words = encoded(name, ADDR=8, DATA0=20, DATA1=24, VDST=28, OFFSET=offset)
-        check(name, words, state, address, lanes[0], allowed=may_access(name, address, 0, LDS_BYTES))
+        allowed = may_access(name, address, 0, LDS_BYTES, OVER_READ_OF_LDS)
+        check(name, words, state, address, lanes[0], allowed=allowed)
 
 
 @pytest.mark.parametrize("name", [n for n in DS if re.search("2(st64)?_", n) and "cond" not in n])
@@ -226,8 +229,8 @@ def test_lds_of_two_addresses(name: str) -> None:
     of exchanges, where a lane's reads come before its writes."""
     size = int(name[-2:]) // 8
     unit = 64 * size if "st64" in name else size
-    limits = {"r": [OVER_READ], "w": [0], "x": [OVER_READ, 0]}["x" if "xchg" in name else name[3]]
-    for index, address in enumerate(wild_addresses(size, 0, LDS_BYTES, 1 << 32)):
+    limits = {"r": [OVER_READ_OF_LDS], "w": [0], "x": [OVER_READ_OF_LDS, 0]}["x" if "xchg" in name else name[3]]
+    for index, address in enumerate(wild_addresses(size, 0, LDS_BYTES, 1 << 32, OVER_READ_OF_LDS)):
         lanes, state = PATTERNS[index % len(PATTERNS)], State(1)
         state.v[0, 8] = 16
         state.v[0, 8, lanes] = address
@@ -245,7 +248,7 @@ def test_lds_relative_to_m0(name: str, m0: int, offset: int) -> None:
     state = State(1)
     state.m0[0] = m0
     lanes = LANES if "addtid" in name else 1
-    over_read = OVER_READ if "read" in name or "addtid" not in name else 0
+    over_read = OVER_READ_OF_LDS if "read" in name or "addtid" not in name else 0
     places = [(m0 & 0xFFFF) + offset + 4 * lane for lane in range(lanes)]
     wild = [at for at in places if at + 4 > LDS_BYTES + over_read] or (
         [] if "read" in name else [at for at in places if at + 4 > LDS_BYTES]
