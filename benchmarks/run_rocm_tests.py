@@ -215,7 +215,7 @@ def main() -> None:
     if not folder.is_dir():
         sys.exit(f"{folder} is not there: install Debian's packages of tests, such as librocrand1-tests")
     told = json.loads(options.json.read_text()) if options.json and options.json.exists() else {"packages": {}}
-    told["machine"] = measured_on.describe() | {"sample": options.sample}
+    told["machine"] = measured_on.describe() | {"sample": options.sample, "limit": options.limit}
     with tempfile.TemporaryDirectory(dir=options.root / "tmp") as libraries:
         put_libraries(Path(libraries))
         measure_all(options, Path(libraries), told)

@@ -338,7 +338,11 @@ def rocm_tests(found: Any) -> str:
             total = [one + other for one, other in zip(total, counts, strict=True)]
             rows.append((package, processor, f"{of['there']:,}", *map(str, counts)))
     heads = ("package", "processor", "tests", *kinds)
-    return f"{_machine(found['machine'])}\n\n{table(heads, [*rows, ('all', '', '', *map(str, total))])}"
+    machine = found["machine"]
+    return (
+        f"{_machine(machine)} At most {machine['sample']} of each group, of which each may be silent for "
+        f"{machine['limit']} seconds.\n\n{table(heads, [*rows, ('all', '', '', *map(str, total))])}"
+    )
 
 
 def launching(found: Any) -> str:
