@@ -131,12 +131,12 @@ def gtsv() -> None:
 def generated(kind: int, count: int, dimensions: int = 0, seed: int = 0) -> torch.Tensor:
     """What a generator of rocRAND makes: integers of 32 bits without a sign."""
     library = ctypes.CDLL("librocrand.so.1")
-    generator, made_ones = made(library.rocrand_create_generator, kind), torch.zeros(count, dtype=torch.int32)
+    generator = made(library.rocrand_create_generator, kind)
     if dimensions:
         succeed(library.rocrand_set_quasi_random_generator_dimensions(generator, dimensions))
     else:
         succeed(library.rocrand_set_seed(generator, c_ulonglong(seed)))
-    result = made_ones.to("cuda")
+    result = torch.zeros(count, dtype=torch.int32, device="cuda")
     succeed(library.rocrand_generate(generator, at(result), c_size_t(count)))
     torch.cuda.synchronize()
     return result.cpu().long() & 0xFFFFFFFF

@@ -119,9 +119,9 @@ class LaunchState {
   const DispatchPacket packet_;
   mutable u64 looks_at_clock_ = 0;
   Memory memory_;
-  mutable std::mutex visiting_;  ///< guards what follows
-  mutable std::vector<std::shared_ptr<const Module>>
-      visited_;  ///< the others that were called, which stay till the end
+  mutable std::mutex visiting_;
+  /// Other modules that were called, which stay till the end. Guarded by `visiting_`.
+  mutable std::vector<std::shared_ptr<const Module>> visited_;
 };
 
 }  // namespace wave::emulator
