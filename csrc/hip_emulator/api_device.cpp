@@ -255,7 +255,7 @@ Error hipGetLastError() { return std::exchange(last_error(), hipSuccess); }
 
 Error hipPeekAtLastError() { return last_error(); }
 
-Error hipExtGetLastError() { return hipGetLastError(); }
+Error hipExtGetLastError() { return std::exchange(last_result(), hipSuccess); }
 
 Error hipDrvGetErrorName(Error error, const char** name) {
   return call(__func__, [&] {

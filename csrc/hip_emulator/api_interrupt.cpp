@@ -14,7 +14,7 @@ wave::hip::Error waveStreamWait(wave::hip::Stream stream, unsigned milliseconds)
     const bool done = synchronize(find_queue(stream), std::chrono::milliseconds(milliseconds));
     return done ? hipSuccess : hipErrorNotReady;
   } catch (...) {
-    return last_error() = current_code(__func__);
+    return keep_result(current_code(__func__));
   }
 }
 

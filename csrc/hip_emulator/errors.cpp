@@ -4,8 +4,20 @@
 #include <new>
 
 #include "base/error.h"
+#include "hip_emulator/release.h"
 
 namespace wave::hip_emulator {
+
+namespace {
+
+/// Of the functions that a thread has called.
+struct ResultsOfThread {
+  hip::Error error = hipSuccess, result = hipSuccess;
+};
+
+thread_local ResultsOfThread of_thread;
+
+}  // namespace
 
 const char* error_name(hip::Error code) {
   switch (code) {
@@ -33,9 +45,14 @@ void report(const std::string& what, const std::string& reason) {
   if (!reason.empty()) std::fputs(text("HIP emulator: ", what, ": ", reason, "\n").c_str(), stderr);
 }
 
-hip::Error& last_error() {
-  thread_local hip::Error error = hipSuccess;
-  return error;
+hip::Error& last_error() { return release().keeps_errors ? of_thread.error : of_thread.result; }
+
+hip::Error& last_result() { return of_thread.result; }
+
+hip::Error keep_result(hip::Error code) {
+  of_thread.result = code;
+  if (code != hipSuccess && code != hipErrorNotReady) of_thread.error = code;
+  return code;
 }
 
 Code current_code(const char* function) {

@@ -27,8 +27,15 @@ const char* error_text(hip::Error code);
 /// Writes a line to stderr, where HIP's callers find what a code does not tell.
 void report(const std::string& what, const std::string& reason);
 
-/// The error of this thread that hipGetLastError returns and clears.
+/// What hipGetLastError returns and clears, of this thread: as Release::keeps_errors says the last error, or what the
+/// last function returned.
 hip::Error& last_error();
+
+/// What the last function returned to this thread.
+hip::Error& last_result();
+
+/// Keeps what a function returns as the last result, and maybe as the last error. Returns it.
+hip::Error keep_result(hip::Error code);
 
 /// Translates the exception in flight, and reports its reason.
 Code current_code(const char* function);
@@ -45,9 +52,9 @@ hip::Error call(const char* function, const Body& body) {
   try {
     check_alive();
     body();
-    return hipSuccess;
+    return keep_result(hipSuccess);
   } catch (...) {
-    return last_error() = current_code(function);
+    return keep_result(current_code(function));
   }
 }
 

@@ -15,17 +15,20 @@ constexpr std::array<Release, 3> kReleases = {{
      .version = 50221153,
      .memory_type = {-1, 0, 1, 1, 2},
      .first_node_type = 1,
-     .knows_unregistered = false},
+     .knows_unregistered = false,
+     .keeps_errors = false},
     {.major = 6,
      .version = 60443482,
      .memory_type = {0, 1, 2, 3, 10},
      .first_node_type = 0,
-     .knows_unregistered = true},
+     .knows_unregistered = true,
+     .keeps_errors = false},
     {.major = 7,
      .version = 70125424,
      .memory_type = {0, 1, 2, 3, 10},
      .first_node_type = 0,
-     .knows_unregistered = true},
+     .knows_unregistered = true,
+     .keeps_errors = true},
 }};
 
 const Release& find_release() {

@@ -12,6 +12,7 @@ struct Release {
   } memory_type;
   int first_node_type;      ///< hipGraphNodeTypeKernel
   bool knows_unregistered;  ///< hipPointerGetAttributes has an answer for memory that the runtime does not know
+  bool keeps_errors;        ///< hipGetLastError has the last error, not what the last function returned
 };
 
 /// By the name under which the library was opened, a link's included: libamdhip64.so.5, .6 or .7. By any other name it
