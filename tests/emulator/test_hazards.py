@@ -312,6 +312,19 @@ def test_a_vector_register_relative_to_m0(target: str) -> None:
     rdna_machine.run(target, words, state, memory)
 
 
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+def test_a_load_of_half_a_register_may_disturb_the_other(target: str) -> None:
+    """LLVM waits for either half since version 22: its feature d16-write-vgpr32."""
+    load = encode_rdna(target, "global_load_d16_b16", "GLOBAL", VDST=20, ADDR=8, SADDR=124)
+    upper = encode_rdna(target, "v_mov_b16_e32", "VOP1", VDST=30, SRC0=256 + 128 + 20)
+    wait = encode_rdna(target, "s_wait_loadcnt" if target == "gfx1201" else "s_waitcnt", "SOPP", SIMM16=0)
+    state, memory = rdna_machine.State(1, 32), torch.zeros(4096, dtype=torch.uint8)
+    set_pair(state.v.transpose(1, 0, 2)[8:10], np.full(32, memory.data_ptr(), dtype=np.uint64))
+    rdna_machine.run(target, load + wait + upper, state, memory)
+    with pytest.raises(wave_runtime.KernelFault, match="v20 is read before its load has been waited for"):
+        rdna_machine.run(target, load + upper + wait, state, memory)
+
+
 # Compiled kernels with one wait less.
 
 KERNELS = {
