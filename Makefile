@@ -13,6 +13,7 @@
 #              Triton kernels for an emulated GPU
 # make test-pyhip PYHIP_SOURCE=path   run PyHIP's tests, of a checkout of tingqli/pyhip, on an emulated GPU (docs/pyhip.md says what it needs)
 # make test-flydsl FLYDSL_SOURCE=path   run FlyDSL's tests of its language, of a checkout of ROCm/FlyDSL, on an emulated GPU
+# make test-tinygrad TINYGRAD_SOURCE=path   run the tests of RDNA3's instructions that a checkout of tinygrad/tinygrad has
 # make campaign-hecbench HECBENCH_SOURCE=path   build and run programs of zjin-lcf/HeCBench on the emulator (needs make hip-toolchain)
 # make campaign-aiter AITER_SOURCE=path   count the instructions of ROCm/aiter's hand-written code objects that run, launch
 #              its kernels beside torch, and write benchmarks/results/aiter.json and docs/emulator.md: twenty minutes
@@ -60,8 +61,9 @@
 # inductor_sample   of `make test-inductor`: so many tests; by default 300. triton_target says the processor
 # turbine_tests   of `make test-iree-turbine`: the same; by default tests/runtime tests/ops
 # flydsl_tests   of `make test-flydsl`: by default tests/extension/coop tests/language tests/system
+# tinygrad_tests   of `make test-tinygrad`: by default test/amd/hw; others run through HIP, for which tinygrad wants libamd_comgr
 # hecbench_options   of `make campaign-hecbench`: options of benchmarks/run_hecbench.py, and names of programs
-# RECORD  of make test-triton, test-inductor, test-wave-lang, test-pyhip, test-flydsl: 1 writes what came of the run into
+# RECORD  of make test-triton, test-inductor, test-wave-lang, test-pyhip, test-flydsl, test-tinygrad: 1 writes what came of the run into
 #         benchmarks/results, and the tables of docs/ from there
 # MUTANTS   how many `make mutants` draws: 200
 # VENV    the environment; one that exists is used as it is
@@ -81,7 +83,7 @@ export PYTHONPATH := $(CURDIR)
 # Hundreds of processes import the same files: where it is set, each compiles them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor test-pyhip test-flydsl campaign-hecbench campaign-aiter campaign-random campaign-hip-tests campaign-rocm-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl sycl hip-toolchain wheels wheel docs clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor test-pyhip test-flydsl test-tinygrad campaign-hecbench campaign-aiter campaign-random campaign-hip-tests campaign-rocm-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl sycl hip-toolchain wheels wheel docs clean
 
 build: $(VENV)/.wave-runtime-ready
 	@$(python) tools/build_package.py build/log
@@ -169,6 +171,16 @@ test-flydsl: flydsl triton build $(VENV)/.wave-runtime-dev
 	  LD_LIBRARY_PATH='$(CURDIR)/build/flydsl/lib' $(call recorded,flydsl_tests,$(or $(triton_target),gfx942) $(flydsl_tests)) \
 	  '$(abspath $(python))' -m wave_runtime emulate --target $(or $(triton_target),gfx942) -- '$(abspath $(python))' -m pytest \
 	  -m 'not large_shape' $(or $(flydsl_tests),tests/extension/coop tests/language tests/system)
+
+# What is written for CDNA loads its arguments with s0 added to the address, which only tinygrad's own emulator ignores.
+test-tinygrad: build $(VENV)/.wave-runtime-dev
+	@test -d '$(TINYGRAD_SOURCE)/test/amd/hw' || { echo "TINYGRAD_SOURCE=path names a checkout of tinygrad/tinygrad"; exit 1; }
+	@$(python) -m wave_emulator link build/tinygrad/lib
+	cd '$(TINYGRAD_SOURCE)' && DEV=HIP ROCM_PATH='$(CURDIR)/build/tinygrad' WAVE_RUNTIME_EMULATOR_PROCESSOR=$(or $(triton_target),gfx1151) \
+	  PYTHONPATH='$(CURDIR):$(CURDIR)/tests/with_tinygrad:$(abspath $(TINYGRAD_SOURCE))' \
+	  $(call recorded,tinygrad_tests,$(or $(triton_target),gfx1151) $(tinygrad_tests)) \
+	  '$(abspath $(python))' -m pytest -p tinygrad_plugin --rdna3=$(or $(triton_target),gfx1151) --ignore-glob='*cdna*' \
+	  -o timeout=300 $(or $(tinygrad_tests),test/amd/hw)
 
 campaign-hecbench: build
 	@test -d '$(HECBENCH_SOURCE)/src' || { echo "HECBENCH_SOURCE=path names a checkout of zjin-lcf/HeCBench"; exit 1; }

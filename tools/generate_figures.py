@@ -428,6 +428,7 @@ FIGURES = (
     Figure("hecbench", "HeCBench's programs", "hip_emulator.md", "make campaign-hecbench", suite),
     Figure("flydsl_tests", "FlyDSL's tests", "hip_emulator.md", "make test-flydsl RECORD=1", suite),
     Figure("pyhip_tests", "PyHIP's tests", "pyhip.md", "make test-pyhip RECORD=1", suite),
+    Figure("tinygrad_tests", "tinygrad's tests", "tinygrad.md", "make test-tinygrad RECORD=1", suite),
     Figure("triton_tests", "Triton's tests", "triton.md", "make test-triton RECORD=1", suite),
     Figure("inductor_tests", "Inductor's tests", "emulate.md", "make test-inductor RECORD=1", suite),
     Figure("wave_lang_tests", "wave-lang's tests", "upstream.md", "make test-wave-lang RECORD=1", suite),
