@@ -353,6 +353,27 @@ def test_functions_of_the_host_that_would_wait_for_their_stream(compile: Compile
     assert done.returncode == 7, done.stderr
 
 
+@pytest.mark.parametrize("processor", ["gfx942", "gfx1030", "gfx1100"])
+def test_grids_that_end_within_a_workgroup(compile: Compile, processor: str) -> None:
+    """As MIOpen launches them, of kernels that are compiled for them."""
+    options = ("-fno-offload-uniform-block",)
+    program = compile("partial_blocks.hip", "gfx942", "gfx1030", "gfx1100", options=options)
+    done = run(program, "partial", WAVE_RUNTIME_EMULATOR_PROCESSOR=processor)
+    assert done.returncode == 0, done.stderr
+
+
+def test_older_code_finds_where_a_grid_ends_in_the_dispatch_packet(compile: Compile) -> None:
+    options = ("-fno-offload-uniform-block", "-mcode-object-version=4")
+    done = run(compile("partial_blocks.hip", options=options), "partial")
+    assert done.returncode == 0, done.stderr
+
+
+def test_kernels_for_whole_workgroups_are_not_launched_in_part(compile: Compile) -> None:
+    done = run(compile("partial_blocks.hip"), "whole")
+    assert done.returncode == 0, done.stderr
+    assert "a grid that ends within a workgroup, of a kernel that is compiled for whole ones" in done.stderr
+
+
 @pytest.mark.parametrize("processor", ["gfx1030", "gfx1100", "gfx1201"])
 def test_objects_that_kernels_allocate(compile: Compile, processor: str) -> None:
     """The device libraries' malloc waits for a clock, by an instruction that gfx11 and later have not."""

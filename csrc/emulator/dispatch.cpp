@@ -70,7 +70,7 @@ class Scheduler {
     print();
     if (error_) std::rethrow_exception(error_);
     statistics_.workgroups = launch_.workgroups;
-    statistics_.waves = launch_.workgroups * launch_.waves;
+    statistics_.waves = launch_.all_waves();
     statistics_.over_reads = launch_.memory().over_reads();
     return statistics_;
   }

@@ -29,6 +29,7 @@ struct Dispatch {
   const KernelInfo* kernel = nullptr;
   std::array<u32, 3> grid{1, 1, 1};   ///< workgroups
   std::array<u32, 3> block{1, 1, 1};  ///< work-items of a workgroup
+  std::array<u32, 3> remainder{};     ///< work-items of the last workgroup along an axis; 0: as many as of the others
   u32 dynamic_lds = 0;                ///< bytes, on top of the kernel's own
   bool cooperative = false;           ///< all workgroups are under way at once, and may wait for one another
   std::span<const u8> arguments;      ///< the explicit part of the kernarg segment
@@ -69,8 +70,8 @@ class LaunchState {
   const KernelInfo& kernel;
   KernelRegisters registers;
   u32 lanes;                           ///< of a wave
-  u32 work_items;                      ///< of a workgroup
-  u32 waves;                           ///< of a workgroup
+  u32 work_items;                      ///< of a workgroup, but for a smaller one at the grid's end
+  u32 waves;                           ///< the same
   u32 lds_size;                        ///< bytes
   u32 scratch_size;                    ///< bytes of a lane
   u64 entry;                           ///< address of the first instruction
@@ -78,6 +79,11 @@ class LaunchState {
   u64 workgroups;
   u64 max_resident;  ///< workgroups that may be under way at once, as on the device
   const Memory& memory() const { return memory_; }
+
+  /// The extents of a workgroup in work-items.
+  std::array<u32, 3> block_of(const std::array<u32, 3>& id) const;
+  /// Of all workgroups.
+  u64 all_waves() const;
 
   /// The function that an address is in, which may be another module's. Throws Fault where it is nobody's. Any thread
   /// may call.

@@ -29,6 +29,11 @@ u32 dimensions(const std::array<u32, 3>& grid, const std::array<u32, 3>& block) 
   return grid[1] * block[1] > 1 ? 2 : 1;
 }
 
+/// The workgroups along an axis but for a smaller one at its end.
+u32 whole_blocks(const Dispatch& dispatch, int axis) {
+  return dispatch.grid[axis] - (dispatch.remainder[axis] != 0 ? 1 : 0);
+}
+
 bool has_argument(const KernelMetadata& metadata, ValueKind kind) {
   return metadata.arguments &&
          std::ranges::find(*metadata.arguments, kind, &ArgumentMetadata::kind) != metadata.arguments->end();
@@ -123,6 +128,32 @@ LaunchState::LaunchState(const Dispatch& given)
   write_arguments();
 }
 
+/// Hardware gives a smaller workgroup ids as of a block of its own extents, which is how kernels count them, too
+/// (__ockl_get_local_size).
+std::array<u32, 3> LaunchState::block_of(const std::array<u32, 3>& id) const {
+  std::array<u32, 3> block = dispatch.block;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (dispatch.remainder[axis] != 0 && id[axis] + 1 == dispatch.grid[axis]) block[axis] = dispatch.remainder[axis];
+  }
+  return block;
+}
+
+u64 LaunchState::all_waves() const {
+  u64 sum = 0;
+  for (u32 ends = 0; ends < 8; ++ends) {  // a bit for each axis along which workgroups are the last
+    std::array<u32, 3> id{};
+    u64 count = 1;
+    for (int axis = 0; axis < 3; ++axis) {
+      const u32 last = dispatch.grid[axis] - 1;
+      const bool is_last = (ends >> axis & 1u) != 0;
+      if (is_last) id[axis] = last;
+      count *= is_last ? 1 : last;
+    }
+    if (count != 0) sum += count * round_up(product(block_of(id)), lanes) / lanes;
+  }
+  return sum;
+}
+
 const TranslatedFunction& LaunchState::function_at(u64 address) const {
   if (module.has_code(address)) return module.function(address, registers);
   const std::lock_guard lock(visiting_);
@@ -139,11 +170,17 @@ const TranslatedFunction& LaunchState::function_at(u64 address) const {
 u64 LaunchState::hidden_value(ValueKind kind) const {
   switch (kind) {
     case ValueKind::HiddenBlockCountX:
-      return dispatch.grid[0];
+      return whole_blocks(dispatch, 0);
     case ValueKind::HiddenBlockCountY:
-      return dispatch.grid[1];
+      return whole_blocks(dispatch, 1);
     case ValueKind::HiddenBlockCountZ:
-      return dispatch.grid[2];
+      return whole_blocks(dispatch, 2);
+    case ValueKind::HiddenRemainderX:
+      return dispatch.remainder[0];
+    case ValueKind::HiddenRemainderY:
+      return dispatch.remainder[1];
+    case ValueKind::HiddenRemainderZ:
+      return dispatch.remainder[2];
     case ValueKind::HiddenGroupSizeX:
       return dispatch.block[0];
     case ValueKind::HiddenGroupSizeY:
@@ -169,8 +206,7 @@ u64 LaunchState::hidden_value(ValueKind kind) const {
     case ValueKind::HiddenHeapV1:
       return DeviceHeap::get().record();
     default:
-      return 0;  // remainders (a grid counts whole workgroups), global offsets, and pointers to services there are none
-                 // of
+      return 0;  // global offsets, and pointers to services there are none of
   }
 }
 
@@ -198,7 +234,7 @@ LaunchState::DispatchPacket LaunchState::packet() const {
   put<u16>(bytes, 2, static_cast<u16>(dimensions(dispatch.grid, dispatch.block)));
   for (int axis = 0; axis < 3; ++axis) {
     put<u16>(bytes, 4 + 2 * axis, static_cast<u16>(dispatch.block[axis]));
-    put<u32>(bytes, 12 + 4 * axis, dispatch.grid[axis] * dispatch.block[axis]);
+    put<u32>(bytes, 12 + 4 * axis, whole_blocks(dispatch, axis) * dispatch.block[axis] + dispatch.remainder[axis]);
   }
   put<u32>(bytes, 24, scratch_size);
   put<u32>(bytes, 28, lds_size);

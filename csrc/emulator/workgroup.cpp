@@ -23,7 +23,7 @@ KernelFault located(const Fault& fault, const Wave& wave) {
   const LaunchState& launch = wave.group->launch();
   const u64 pc = wave.address(wave.op);
   const auto& id = wave.group->id();
-  const auto& block = launch.dispatch.block;
+  const auto& block = wave.group->block();
   std::string where = text(reason_of(fault, wave), "\n  at ", launch.module.describe(pc), ": ",
                            launch.module.disassemble(pc, launch.lanes), "\n  workgroup (", id[0], ", ", id[1], ", ",
                            id[2], "), wave ", wave.index);
@@ -147,8 +147,7 @@ void count_up(u32* to, u32 count, u32 first) {
 
 /// Sets `row` and those behind it, one for each wave, to the work-items' ids within the workgroup, ten bits for each
 /// axis; to poison in lanes that have none.
-void number_work_items(const LaunchState& launch, LaneRow* row) {
-  const auto& block = launch.dispatch.block;
+void number_work_items(const LaunchState& launch, const std::array<u32, 3>& block, LaneRow* row) {
   poison(row, size_t{launch.waves} * kLanes);
   u32 lane = 0;
   for (u32 z = 0; z < block[2]; ++z) {
@@ -197,7 +196,10 @@ const Op* Wave::jump(u64 address) {
 
 Workgroup::Workgroup(const LaunchState& launch)
     : launch_(launch),
-      waves_(launch.waves),
+      block_(launch.dispatch.block),
+      work_item_count_(launch.work_items),
+      all_waves_(launch.waves),
+      waves_(all_waves_),
       takes_turns_(launch.lds_size > 0 && launch.waves > 1),
       has_split_barriers_(isa::features(launch.module.generation()).has_split_barriers),
       max_instructions_(launch.dispatch.max_instructions),
@@ -213,9 +215,9 @@ Workgroup::Workgroup(const LaunchState& launch)
       lds_(new(std::align_val_t{kHostLine}) u8[launch.lds_size]),
       scratch_(allocate_scratch(launch)) {
   observe(usual_observer_, nullptr);
-  number_work_items(launch, work_items_);
+  number_work_items(launch, block_, work_items_);
   std::array<u32, 128> constants = inline_constants32();
-  for (Wave& wave : waves_) std::copy(constants.begin(), constants.end(), wave.s + 128);
+  for (Wave& wave : all_waves_) std::copy(constants.begin(), constants.end(), wave.s + 128);
 }
 
 Workgroup::~Workgroup() = default;
@@ -236,10 +238,19 @@ void Workgroup::start(u64 number) {
   const auto& grid = launch_.dispatch.grid;
   id_ = {static_cast<u32>(number % grid[0]), static_cast<u32>(number / grid[0] % grid[1]),
          static_cast<u32>(number / grid[0] / grid[1])};
+  set_block(launch_.block_of(id_));
   barrier_signals_ = 0;
   is_barrier_over_ = false;
   poison(lds_.get(), launch_.lds_size / sizeof(u32));
   for (u32 index = 0; index < waves_.size(); ++index) start_wave(waves_[index], index);
+}
+
+void Workgroup::set_block(const std::array<u32, 3>& block) {
+  if (block == block_) return;
+  block_ = block;
+  work_item_count_ = block[0] * block[1] * block[2];
+  waves_ = std::span(all_waves_).first((work_item_count_ + launch_.lanes - 1) / launch_.lanes);
+  number_work_items(launch_, block, work_items_);
 }
 
 void Workgroup::start_wave(Wave& wave, u32 index) {
@@ -264,7 +275,7 @@ void Workgroup::start_wave(Wave& wave, u32 index) {
   set_work_items(wave);
   std::fill_n(wave.s, 128, kPoison);
   launch_.set_initial_state(wave, id_);
-  const u32 items = std::min(launch_.lanes, launch_.work_items - index * launch_.lanes);
+  const u32 items = std::min(launch_.lanes, work_item_count_ - index * launch_.lanes);
   wave.s[sreg::kExec + 1] = 0;  // which set_exec() leaves alone in waves of 32 lanes
   wave.set_exec(items == kLanes ? ~u64{0} : (u64{1} << items) - 1);
   wave.function = &launch_.function;
@@ -277,7 +288,7 @@ void Workgroup::set_work_items(Wave& wave) const {
   wave.v[0] = packed;
   if (launch_.module.processor().packs_work_items) return;
   const u32 axes = std::min(launch_.kernel.descriptor->enable_vgpr_workitem_id, 2u) + 1;
-  const u32 items = std::min(launch_.lanes, launch_.work_items - wave.index * launch_.lanes);
+  const u32 items = std::min(launch_.lanes, work_item_count_ - wave.index * launch_.lanes);
   for (u32 axis = 0; axis < std::min(axes, wave.vgpr_count); ++axis) {
     for (u32 lane = 0; lane < items; ++lane) wave.v[axis].lane[lane] = packed.lane[lane] >> 10 * axis & 1023u;
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -83,6 +84,8 @@ class Workgroup {
 
   const LaunchState& launch() const { return launch_; }
   const std::array<u32, 3>& id() const { return id_; }
+  /// Its extents in work-items.
+  const std::array<u32, 3>& block() const { return block_; }
   u64 number() const { return number_; }
   /// How many it has had.
   u64 turns() const { return turns_; }
@@ -161,6 +164,8 @@ class Workgroup {
   /// The ids within the workgroup, where the processor has them.
   void set_work_items(Wave& wave) const;
   void start_wave(Wave& wave, u32 index);
+  /// Has the waves that a workgroup of these extents takes.
+  void set_block(const std::array<u32, 3>& block);
   u64 run_wave(Wave& wave, TurnLength turn, const Look& look);
   u64 run_turn(Wave& wave, TurnLength turn, const Look& look);
   void observe(Observer* observer, SpinProbe* probe);
@@ -181,7 +186,10 @@ class Workgroup {
   std::array<u32, 3> id_{};
   u32 barrier_signals_ = 0;
   bool is_barrier_over_ = false;  ///< all have come to a split barrier, and nobody has been let go on
-  std::vector<Wave> waves_;
+  std::array<u32, 3> block_;
+  u32 work_item_count_;
+  std::vector<Wave> all_waves_;  ///< as many as the launch's largest workgroups have
+  std::span<Wave> waves_;        ///< this one's
   const bool takes_turns_;
   const bool has_split_barriers_;
   const u64 max_instructions_;

@@ -120,13 +120,18 @@ void check_geometry(const LaunchRequest& request, const KernelMetadata& metadata
   }
 }
 
-/// Work-items as workgroups. A block that is larger than the grid is made smaller, as in AMD's runtime.
+/// Work-items as workgroups. A block that is larger than the grid is made smaller, and a grid ends within a workgroup
+/// where the kernel's code says that it may, as in AMD's runtime (ROCm/clr, hipamd/src/hip_module.cpp,
+/// ihipModuleLaunchKernel).
 LaunchRequest in_workgroups(LaunchRequest request) {
+  const bool is_uniform = request.function->kernel->metadata.uniform_work_group_size;
   for (int axis = 0; axis < 3 && request.counts_items; ++axis) {
     uint64_t &grid = request.grid[axis], &block = request.block[axis];
     block = std::min(block, grid);
-    require(grid % block == 0, hipErrorInvalidValue, "a grid that ends within a workgroup");
-    grid /= block;
+    request.remainder[axis] = grid % block;
+    require(!is_uniform || grid % block == 0, hipErrorInvalidValue,
+            "a grid that ends within a workgroup, of a kernel that is compiled for whole ones");
+    grid = (grid + block - 1) / block;
   }
   request.counts_items = false;
   return request;
@@ -194,6 +199,7 @@ void run(const PackedLaunch& launch, Via via) {
   dispatch.kernel = function.kernel;
   dispatch.grid = launch.grid;
   dispatch.block = launch.block;
+  dispatch.remainder = launch.remainder;
   dispatch.dynamic_lds = launch.shared_memory;
   dispatch.cooperative = launch.cooperative;
   dispatch.arguments = launch.arguments;
@@ -241,8 +247,8 @@ StreamOperation launch_operation(const LaunchRequest& given, int device) {
   std::vector<uint8_t> arguments =
       request.extra != nullptr ? pack_extra(*function, request.extra) : pack_parameters(metadata, request.parameters);
   return operation_of({function, request.host, narrowed(request.grid), narrowed(request.block),
-                       static_cast<uint32_t>(request.shared_memory), request.cooperative, std::move(arguments),
-                       EmulatorOptions::from_environment(), host_threads()});
+                       narrowed(request.remainder), static_cast<uint32_t>(request.shared_memory), request.cooperative,
+                       std::move(arguments), EmulatorOptions::from_environment(), host_threads()});
 }
 
 StreamOperation launch_operation(PackedLaunch launch, bool cooperative) {

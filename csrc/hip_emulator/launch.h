@@ -26,6 +26,7 @@ struct LaunchRequest {
   bool cooperative = false;
   bool counts_items = false;   ///< the grid's extents are work-items
   const void* host = nullptr;  ///< the host function where the program named the kernel by it
+  Counts remainder{};          ///< work-items of a smaller workgroup at the grid's end, along an axis that has one
 };
 
 /// A launch with everything checked and packed.
@@ -34,6 +35,7 @@ struct PackedLaunch {
   const void* host;
   std::array<uint32_t, 3> grid;
   std::array<uint32_t, 3> block;
+  std::array<uint32_t, 3> remainder;  ///< of emulator::Dispatch
   uint32_t shared_memory;
   bool cooperative;
   std::vector<uint8_t> arguments;

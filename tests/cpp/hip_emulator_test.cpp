@@ -321,7 +321,7 @@ TEST(geometry) {
   EXPECT_EQ(in_items(64, 1025, add), kValue);
   EXPECT_EQ(in_items(64, 64, nullptr), kHandle);
   EXPECT_EQ(in_items(64, 257, bounded["reverse_static"]), kLaunchFailure);
-  EXPECT_EQ(in_items(96, 64, add), kValue);  // a last workgroup of 32, which the emulator does not run
+  EXPECT_EQ(in_items(96, 64, add), kValue);  // a last workgroup of 32, and the kernel is for whole ones
 
   const auto cooperative = [&](Sizes grid, Sizes block) {
     return api.hipModuleLaunchCooperativeKernel(add, grid[0], grid[1], grid[2], block[0], block[1], block[2], 0,
