@@ -145,12 +145,13 @@ struct Id {
 };
 
 // Takes the triple off: "amdgcn-amd-amdhsa-", or, since LLVM 24, "amdgpu9.42-amd-amdhsa-"; then an environment, mostly
-// none or "unknown", and a dash. Old bundles go without the environment and its dash.
+// none or "unknown", and a dash. Old bundles go without the environment and its dash. LLVM asks for no vendor, and XLA
+// names none: "amdgcn--amdhsa-amdgiz-gfx90a".
 Id read_triple(std::string_view id) {
-  constexpr std::string_view kSystem = "-amd-amdhsa-", kLegacy = "amdgcn", kArchitecture = "amdgpu";
-  const size_t system = id.find(kSystem);
-  if (system == id.npos) return {{}, id};
-  const std::string_view architecture = id.substr(0, system), rest = id.substr(system + kSystem.size());
+  constexpr std::string_view kSystem = "-amdhsa-", kLegacy = "amdgcn", kArchitecture = "amdgpu";
+  const size_t system = id.find(kSystem), vendor = id.find('-');
+  if (system == id.npos || vendor == system || id.find('-', vendor + 1) != system) return {{}, id};
+  const std::string_view architecture = id.substr(0, vendor), rest = id.substr(system + kSystem.size());
   if (architecture != kLegacy && !architecture.starts_with(kArchitecture)) return {{}, id};
   const std::string_view subarch = architecture.substr(kArchitecture.size());
   if (rest.starts_with("gfx")) return {subarch, rest};

@@ -88,6 +88,7 @@ def test_a_normal_id_stays_as_it_is(target: str) -> None:
     assert _C.normal_target(target) == target
     assert _C.normal_target(f"amdgcn-amd-amdhsa--{target}") == target
     assert _C.normal_target(f"amdgcn-amd-amdhsa-unknown-{target}") == target
+    assert _C.normal_target(f"amdgcn--amdhsa-amdgiz-{target}") == target  # which XLA writes, without a vendor
 
 
 @relaxed
