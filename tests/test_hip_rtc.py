@@ -147,6 +147,52 @@ print(launch(calling, b"call", data, ctypes.c_void_p(ctypes.addressof(room)), ct
     assert (done.stdout, "not in the code object's code" in done.stderr) == ("700\n", True), done.stderr
 
 
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"])
+def test_a_grid_may_end_within_a_workgroup(tmp_path: Path, processor: str) -> None:
+    """Of a kernel that was compiled for that, as MIOpen's are.
+
+    The last workgroups have fewer waves, for which no barrier waits, and each work-item sees how many there are.
+    """
+    code = """
+source = b'''
+extern "C" __global__ void count(int* to) {
+  __shared__ int items;
+  if (threadIdx.x + threadIdx.y == 0) items = 0;
+  __syncthreads();
+  atomicAdd(&items, 1);
+  __syncthreads();
+  const int x = 64 * blockIdx.x + threadIdx.x, y = 2 * blockIdx.y + threadIdx.y;
+  // As __ockl_get_local_size finds it in the hidden arguments: whole workgroups, their sizes, and what remains.
+  const auto* hidden = (const __attribute__((address_space(4))) unsigned*)__builtin_amdgcn_implicitarg_ptr();
+  const auto* sizes = (const __attribute__((address_space(4))) unsigned short*)(hidden + 3);
+  const int along_x = sizes[blockIdx.x < hidden[0] ? 0 : 3], along_y = sizes[blockIdx.y < hidden[1] ? 1 : 4];
+  to[100 * y + x] = along_x * along_y == items ? items : -1;
+}'''
+
+def launch(*options):
+    create(source)
+    assert compile(*options) == 0, log()
+    module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+    assert hip.hipModuleLoadData(ctypes.byref(module), code()) == 0
+    assert hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"count") == 0
+    parameters = (ctypes.c_void_p * 1)(ctypes.addressof(data))
+    launch = hip.hipExtModuleLaunchKernel
+    return launch(kernel, 100, 3, 1, 64, 2, 1, ctypes.c_size_t(0), None, parameters, None, None, None, 0)
+
+data = ctypes.c_void_p()
+assert hip.hipHostMalloc(ctypes.byref(data), ctypes.c_size_t(1200), 0) == 0
+print(launch(b"-fno-offload-uniform-block"), hip.hipDeviceSynchronize())
+values = list((ctypes.c_int * 300).from_address(data.value))
+print(values == [128] * 64 + [72] * 36 + [128] * 64 + [72] * 36 + [64] * 64 + [36] * 36)
+print(launch(b"-foffload-uniform-block"))
+"""
+    variables = {"WAVE_RUNTIME_EMULATOR_PROCESSOR": processor, "WAVE_RUNTIME_SANITIZE": "all"}
+    done = run(tmp_path, code, **variables)
+    assert done.stdout == "0 0\nTrue\n1\n", done.stderr
+    assert "ends within a workgroup" in done.stderr
+    assert "ended" not in done.stderr
+
+
 def test_the_sanitizer_looks_into_functions_of_other_modules(tmp_path: Path) -> None:
     code = CALLING + "print(launch(calling, b'call', data, functions, ctypes.c_int(1)))"
     done = run(tmp_path, code, WAVE_RUNTIME_SANITIZE="all")

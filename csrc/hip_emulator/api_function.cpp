@@ -14,6 +14,14 @@ constexpr int kMostItems = 1024;  // of a workgroup
 using hip_emulator::find_kernel;
 std::shared_ptr<KernelFunction> find_kernel(const void* host) { return host_program().kernel(host, current_device()); }
 
+/// What settings are for: by HIP's declarations a kernel of the host program, and by AMD's runtime also one of a
+/// module, as XLA names it.
+std::shared_ptr<KernelFunction> find_set_kernel(const void* either) {
+  const auto of_module =
+      hip_emulator::runtime().functions.find_if_there(static_cast<Function>(const_cast<void*>(either)));
+  return of_module != nullptr ? of_module : find_kernel(either);
+}
+
 FunctionAttributes attributes_of(const KernelInfo& kernel) {
   const KernelMetadata& metadata = kernel.metadata;
   const wave::Processor& target = *find_processor(emulator::device_processor().code);
@@ -122,7 +130,7 @@ Error hipFuncGetAttributes(FunctionAttributes* attributes, const void* host) {
 
 Error hipFuncSetAttribute(const void* host, FunctionSetting setting, int value) {
   return call(__func__, [&] {
-    const FunctionAttributes attributes = attributes_of(*find_kernel(host)->kernel);
+    const FunctionAttributes attributes = attributes_of(*find_set_kernel(host)->kernel);
     require(setting == kMaxDynamicSharedMemory || setting == kSharedMemoryCarveout);
     const bool is_size = setting == kMaxDynamicSharedMemory;
     require(value >= (is_size ? 0 : -1) && value <= (is_size ? attributes.max_dynamic_shared_bytes : 100));
@@ -131,10 +139,10 @@ Error hipFuncSetAttribute(const void* host, FunctionSetting setting, int value) 
 
 /// The device has no caches to be configured: what is asked for is taken, as AMD's runtime takes it.
 Error hipFuncSetCacheConfig(const void* host, CacheConfig) {
-  return call(__func__, [&] { find_kernel(host); });
+  return call(__func__, [&] { find_set_kernel(host); });
 }
 Error hipFuncSetSharedMemConfig(const void* host, SharedMemoryConfig) {
-  return call(__func__, [&] { find_kernel(host); });
+  return call(__func__, [&] { find_set_kernel(host); });
 }
 
 Error hipOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int block_size,

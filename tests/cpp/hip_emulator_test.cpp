@@ -85,6 +85,8 @@ TEST(launches) {
   OK(api.hipDeviceSynchronize());
   int registers = 0, blocks = 0;
   OK(api.hipFuncGetAttribute(&registers, hip::kFunctionNumRegs, module["vector_add"]));
+  OK(api.hipFuncSetAttribute(module["vector_add"], hip::kMaxDynamicSharedMemory, 32 << 10));
+  EXPECT_EQ(api.hipFuncSetAttribute(module["vector_add"], hip::kMaxDynamicSharedMemory, 1 << 20), 1);
   OK(api.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, module["vector_add"], 256, 0));
   EXPECT_EQ(registers > 0 && blocks == 8, true);
 }
