@@ -353,13 +353,17 @@ def test_functions_of_the_host_that_would_wait_for_their_stream(compile: Compile
     assert done.returncode == 7, done.stderr
 
 
-@pytest.mark.parametrize("processor", ["gfx942", "gfx1030", "gfx1100"])
-def test_grids_that_end_within_a_workgroup(compile: Compile, processor: str) -> None:
-    """As MIOpen launches them, of kernels that are compiled for them."""
+@pytest.mark.parametrize(("processor", "waves"), [("gfx942", 37), ("gfx1030", 72), ("gfx1100", 72)])
+def test_grids_that_end_within_a_workgroup(compile: Compile, processor: str, waves: int, tmp_path: Path) -> None:
+    """As MIOpen launches them, of kernels that are compiled for them. Smaller workgroups have fewer waves."""
     options = ("-fno-offload-uniform-block",)
     program = compile("partial_blocks.hip", "gfx942", "gfx1030", "gfx1100", options=options)
-    done = run(program, "partial", WAVE_RUNTIME_EMULATOR_PROCESSOR=processor)
+    variables = {"WAVE_RUNTIME_EMULATOR_PROCESSOR": processor, "WAVE_RUNTIME_PROFILE_LOG": str(tmp_path)}
+    done = run(program, "partial", **variables)
     assert done.returncode == 0, done.stderr
+    (log,) = tmp_path.glob("*.jsonl")
+    (launch,) = json.loads(log.read_text())["launches"]
+    assert launch["waves"] == waves
 
 
 def test_older_code_finds_where_a_grid_ends_in_the_dispatch_packet(compile: Compile) -> None:
