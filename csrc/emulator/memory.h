@@ -23,12 +23,10 @@ using Region = MemoryRange;
 /// a time.
 using FindRegion = std::function<std::optional<Region>(u64 address)>;
 
-/// How far past a region's end a read is still forgiven: correct kernels over-read what they then discard.
+/// How far past a region's end a read is still forgiven: correct kernels over-read what they then discard. Past that of
+/// LDS, where the hardware reads zeros at any distance, rocFFT's transforms of real rows go 576 bytes.
 inline constexpr u64 kOverRead = 512;
-
-/// The same of LDS, where the hardware reads zeros at any distance. rocFFT's transforms of real rows go 576 bytes past
-/// its end, those of real matrices as far as half of it: lanes that have no row read where it would be.
-constexpr u64 over_read_of_lds(u64 bytes) { return bytes > 1024 ? bytes : 1024; }
+inline constexpr u64 kOverReadOfLds = 1024;
 
 /// Throws Fault where an atomic access is not aligned.
 void check_atomic(AddressSpan span, int lane);
