@@ -124,8 +124,7 @@ void GlobalRaceChecker::start(const Wave& wave) {
     may_acquire_ = may_acquire(wave);
     meets_in_lds_ = wave.group->lds_bytes().size() != 0 && may_acquire_in_lds(wave);
     told_in_lds_.clear();
-    const std::string& processor = wave.group->launch().module.code().target().processor;
-    writes_back_ = isa::must_write_back(isa::InstructionSet::find(processor)->rows()[0]);
+    writes_back_ = isa::must_write_back(wave.group->launch().module.instruction_set().rows()[0]);
   }
   State& own = states_.emplace_back();
   own.mates.resize(wave.group->launch().waves);

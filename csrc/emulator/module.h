@@ -89,6 +89,7 @@ class Module {
   const CodeObject& code() const { return *code_; }
   const std::shared_ptr<const CodeObject>& shared_code() const { return code_; }
   const ProcessorTraits& processor() const { return processor_; }
+  const isa::InstructionSet& instruction_set() const { return instruction_set_; }
   isa::Generation generation() const { return instruction_set_.generation(); }
 
   /// Where an address of the file lies in memory.

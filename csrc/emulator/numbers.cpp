@@ -38,7 +38,7 @@ Operand as_mixed(const isa::Instruction& instruction, Operand operand) {
 
 /// Whether the destination is a source. DPP leaves it as it is in some lanes, so that its rows read theirs always.
 bool adds_to_destination(const Wave& wave, const isa::Row& row) {
-  const isa::InstructionSet& set = *isa::InstructionSet::find(wave.group->launch().module.code().target().processor);
+  const isa::InstructionSet& set = wave.group->launch().module.instruction_set();
   const isa::Format plain = isa::without_further_dword(row.format);
   return std::ranges::any_of(set.rows(), [&](const isa::Row& other) {
     return other.format == plain && other.opcode == row.opcode && other.operand_count != 0 && other.operands[0].read;

@@ -73,6 +73,25 @@ def test_what_is_selected_runs_on_any_device(kernels: wave_runtime.Module, devic
     torch.testing.assert_close(found, (values * 2.0 + 1.0).double() / 3)
 
 
+@pytest.mark.parametrize("target", [*TARGETS, "gfx10-3-generic", "gfx11-generic", "gfx12-generic"])
+def test_all_tools_look_into_generic_code(target: str) -> None:
+    source = """extern "C" __global__ void exchange(const float* from, float* to) {
+      __shared__ float kept[64];
+      kept[threadIdx.x] = from[threadIdx.x];
+      __syncthreads();
+      float sum, other = kept[63 - threadIdx.x];
+      asm("v_add_f32_dpp %0, %1, %1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf" : "=v"(sum) : "v"(other));
+      to[threadIdx.x] = sum * 0.0f / 0.0f;
+    }"""
+    module = wave_runtime.compile(source, target=target, language="hip")
+    found = torch.zeros(64)
+    with wave_runtime.sanitize() as report, wave_runtime.profile() as profile:
+        module["exchange"](torch.randn(64), found, grid=1, block=64)
+    assert found.isnan().all()
+    assert {(finding.tool, finding.kind) for finding in report.findings} == {("numbers", "nan")}
+    assert profile.kernels[0].instructions
+
+
 def test_a_product_that_gfx9_has_in_another_place() -> None:
     """V_MUL_LEGACY_F32, by which zero times anything is zero, has an opcode that gfx90a gives to V_FMAC_F64."""
     source = """extern "C" __global__ void multiply(const float* a, const float* b, float* c) {
