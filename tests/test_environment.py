@@ -106,7 +106,7 @@ SAYS = {
     "WAVE_RUNTIME_MAX_INSTRUCTIONS": ("a whole number from 0 to 1000000000000000000 in decimal digits", "1000000"),
     "WAVE_RUNTIME_CHECK": ("hazards, races or hazards,races", "hazards,races"),
     "WAVE_RUNTIME_SANITIZE": (
-        "tools with commas between them, of memory, races, waits, barriers, numbers, uninitialized, or all",
+        "tools with commas between them, of memory, races, waits, barriers, numbers, uninitialized, lanes, or all",
         "memory,races",
     ),
     "WAVE_RUNTIME_PROFILE": ("a file whose name ends in .html, .json, .csv", "profile.html"),

@@ -10,7 +10,7 @@ namespace wave {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"memory", "races", "waits", "barriers", "numbers", "uninitialized"};
+constexpr std::string_view kNames[] = {"memory", "races", "waits", "barriers", "numbers", "uninitialized", "lanes"};
 
 }  // namespace
 

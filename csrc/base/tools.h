@@ -18,6 +18,7 @@ enum Tool : Tools {
   kBarriersTool = 1u << 3,
   kNumbersTool = 1u << 4,
   kUninitializedTool = 1u << 5,
+  kLanesTool = 1u << 6,
 };
 
 /// The name of a tool: "memory".

@@ -7,6 +7,7 @@
 #include "emulator/barriers.h"
 #include "emulator/global_races.h"
 #include "emulator/hazards.h"
+#include "emulator/lanes.h"
 #include "emulator/numbers.h"
 #include "emulator/races.h"
 #include "emulator/uninitialized.h"
@@ -53,6 +54,7 @@ std::unique_ptr<Observer> Checks::observe() {
     observers->make<NumberChecker>(findings_, sanitizer_ != nullptr && sanitizer_->options.denormals);
   }
   if (tools_ & kUninitializedTool) observers->make<UninitializedChecker>(findings_, *undefined_);
+  if (tools_ & kLanesTool) observers->make<LaneChecker>(findings_);
   if (profile_ != nullptr) observers->make<Profiler>(*profile_);
   return OwnObservers::simplest(std::move(observers));
 }

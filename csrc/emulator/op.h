@@ -174,6 +174,7 @@ enum OpFlags : u8 {
   kMovesMemory = 16,  ///< memory, LDS, caches, and what waits for them
   kWaits = 32,        ///< what waits for them alone
   kEveryOp = 64,      ///< any
+  kNamesLanes = 128,  ///< of a lane by its number, which is in a register
 };
 /// Of Op::behind: how large the operation itself is, if it is not of one dword.
 inline constexpr u16 kOfTwoDwords = 256, kOfMoreDwords = 512, kSizes = kOfTwoDwords | kOfMoreDwords;

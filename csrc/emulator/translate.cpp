@@ -76,11 +76,19 @@ u8 mode_flags(isa::Kind kind) {
   }
 }
 
+/// Whether it reads or writes lanes whose numbers it is given: V_READFIRSTLANE is given none.
+bool names_lanes(const isa::Row& row) {
+  constexpr u8 kWithNumber = 3;  // operands
+  return row.kind == isa::Kind::Lds ? (row.traits & isa::kPermlane) != 0
+                                    : (row.traits & isa::kOneLane) != 0 && row.operand_count == kWithNumber;
+}
+
 /// What an instruction is to observers that need not see all of them.
 u8 observer_flags(const isa::Row& row) {
   constexpr u32 kCounted = isa::kLoadCount | isa::kStoreCount | isa::kLdsCount | isa::kScalarCount;
   if (row.traits & isa::kBarrierSignal) return kSignals;
   if (isa::is_wait(row.kind)) return kMovesMemory | kWaits;
+  if (names_lanes(row)) return kNamesLanes | (row.kind == isa::Kind::Lds ? kMovesMemory : 0);
   if ((row.traits & kCounted) != 0) return kMovesMemory;
   if (row.traits & (isa::kMakesFp8 | isa::kMakesBf8)) return kMakesFloats;
   switch (row.kind) {

@@ -163,7 +163,8 @@ WaitRules second_roles(const isa::Instruction& instruction, const Touched& touch
   if (row.traits & isa::kReadsVccLate) rules |= kVccToDivFmas;
   if (row.traits & isa::kOneLane) rules |= kScalarToLane | kExecToLane;
   if ((row.traits & isa::kOneLane) && !touched.scalar_writes.is_empty()) rules |= kVectorToReadlane;
-  if (row.traits & isa::kPermlane) rules |= kVectorToPermlane | kExecToPermlane | kExecToPermlanes;
+  if (is_vector_alu(row) && (row.traits & isa::kPermlane))
+    rules |= kVectorToPermlane | kExecToPermlane | kExecToPermlanes;
   if (row.kind == Kind::VectorMemory) rules |= kScalarToMemory;
   const bool is_global_sharing = (row.modifiers & isa::kGds) != 0 && instruction[Field::GDS] != 0;
   if ((row.traits & isa::kReadsM0) || is_global_sharing ||

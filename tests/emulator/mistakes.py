@@ -28,14 +28,15 @@ class Mistake:
 
 
 # What cannot be told on a processor: a plain store beside an atomic is one of agent scope where both look alike; split
-# barriers, conversions to FP8, and workgroups on two compute units not all have.
+# barriers, conversions to FP8, workgroups on two compute units, and waves of 32 lanes not all have.
 SPLIT_BARRIERS = ("signal_twice", "signal_without_wait", "wait_without_signal")
 TWO_CACHES = ("barrier_without_release", "barrier_without_acquire")
+OF_64_LANES = ("shuffle_of_64_lanes", "last_of_64_lanes")
 FP8 = ("fp8_too_large", "bf8_too_large", "fp8_too_large_by_chance")
 UNSEEN = {
     *((kernel, target) for kernel in ("atomic_beside_store", *FP8) for target in ("gfx90a", "gfx1030", "gfx1100")),
     *((kernel, target) for kernel in SPLIT_BARRIERS for target in TARGETS if target != "gfx1201"),
-    *((kernel, target) for kernel in TWO_CACHES for target in TARGETS if target.startswith("gfx9")),
+    *((kernel, target) for kernel in (*TWO_CACHES, *OF_64_LANES) for target in TARGETS if target.startswith("gfx9")),
 }
 # Launches that never end, which fail.
 STUCK = ("deadlock", "endless-loop")
@@ -106,6 +107,8 @@ LAUNCHES: dict[str, tuple[str, Callable[[], list[Any]], int]] = {
     "index_from_lds": ("in: *i32 const, out: *i32", lambda: [ints(64), ints(64)], 1),
     "array_not_filled": ("out: *i32, n: i32", lambda: [ints(64), 8], 1),
     "atomic_of_lds": ("out: *i32", lambda: [ints(64)], 1),
+    "shuffle_of_64_lanes": ("out: *i32", lambda: [ints(64)], 1),
+    "last_of_64_lanes": ("out: *i32", lambda: [ints(64)], 1),
 }
 LARGE = ("global_between_waves", "different_barriers", "early_return", "flag_never_set", "lds_flag_never_set")
 LARGE_OF_LDS = ("lds_without_barrier", "lds_count_without_barrier")

@@ -121,7 +121,7 @@ def test_memory_that_is_gone_is_a_fault(mode: str, target: str, source: Path) ->
     assert (status, output.splitlines()) == (0, FAULTS), errors
 
 
-@pytest.mark.parametrize("tool", ["races", "waits", "barriers", "numbers", "uninitialized"])
+@pytest.mark.parametrize("tool", ["races", "waits", "barriers", "numbers", "uninitialized", "lanes"])
 def test_whoever_looks_on(tool: str, source: Path) -> None:
     status, output, errors = run(EACH, source, "gfx942", "mprotect", ",".join(NAMES), tool)
     assert (status, output.splitlines()) == (0, FAULTS), errors

@@ -302,7 +302,7 @@ def test_wrong_suppressions() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("memry:foo w", "there is no tool 'memry': expected memory, races, waits, barriers, numbers, uninitialized"),
+        ("memry:foo w", f"there is no tool 'memry': expected {', '.join(KINDS)}"),
         ("Memory", "there is no tool 'Memory': expected memory, races"),
         ("memory:oob w", "there is no kind 'memory:oob': expected memory or memory: and one of out-of-bounds"),
         ("memory:lds-race", "there is no kind 'memory:lds-race': expected memory or"),

@@ -51,7 +51,7 @@ NAMED_TRAITS = {
     "BarrierSignal": r"s_barrier_signal(_isfirst)?",
     "Transcendental": r"v_(rcp|rsq|sqrt|exp|log|sin|cos)(_iflag|_legacy)?_(f16|f32|f64)",
     "OneLane": r"v_(readlane|readfirstlane|writelane)_b32",
-    "Permlane": r"v_permlane\w+",
+    "Permlane": r"v_permlane\w+|ds_b?permute_b32|ds_bpermute_fi_b32",
     "ReadsVccLate": r"v_div_fmas_f(32|64)",
     "ReadsM0": r"s_movrel\w+|s_sendmsg(halt)?|s_ttracedata|ds_(read|write)_addtid_b32|ds_gws_.*|"
     r"(global|scratch)_load_lds_.*",

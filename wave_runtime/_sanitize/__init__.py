@@ -170,7 +170,7 @@ def sanitize(
     says what each tool finds.
 
     Args:
-        tools: "memory", "races", "waits", "barriers", "numbers", "uninitialized"; or "all", which is the default.
+        tools: "memory", "races", "waits", "barriers", "numbers", "uninitialized", "lanes"; or "all", the default.
         suppressions: findings to leave out: a file, or its lines, each of which is ``KIND [KERNEL [PLACE]]``.
         over_reads: whether the memory tool also reports reads up to 512 bytes past an end, which otherwise read zero.
         denormals: whether the tool "numbers" also reports instructions whose result is another one because denormals

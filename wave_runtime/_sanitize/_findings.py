@@ -31,6 +31,7 @@ KINDS = {
     ),
     "numbers": ("nan", "infinity", "f16-overflow", "f8-overflow", "denormal"),
     "uninitialized": ("register", "lds", "scratch", "global"),
+    "lanes": ("beyond-wave",),
 }
 
 

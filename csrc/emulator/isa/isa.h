@@ -204,13 +204,13 @@ enum Trait : uint32_t {
   // What "Manually Inserted Wait States" tells apart:
   kTranscendental = 1u << 23,  ///< of the unit for rcp, sqrt, exp and their like
   kOneLane = 1u << 24,         ///< V_READLANE, V_READFIRSTLANE, V_WRITELANE
-  kPermlane = 1u << 25,
-  kReadsVccLate = 1u << 26,  ///< V_DIV_FMAS
-  kReadsM0 = 1u << 27,       ///< and asks for it when the instruction before may not have written it
-  kSetsHardware = 1u << 28,  ///< S_SETREG
-  kGetsHardware = 1u << 29,  ///< S_GETREG
-  kMakesFp8 = 1u << 30,      ///< a conversion to FP8
-  kMakesBf8 = 1u << 31,      ///< ... to BF8
+  kPermlane = 1u << 25,        ///< V_PERMLANE, DS_PERMUTE, DS_BPERMUTE
+  kReadsVccLate = 1u << 26,    ///< V_DIV_FMAS
+  kReadsM0 = 1u << 27,         ///< and asks for it when the instruction before may not have written it
+  kSetsHardware = 1u << 28,    ///< S_SETREG
+  kGetsHardware = 1u << 29,    ///< S_GETREG
+  kMakesFp8 = 1u << 30,        ///< a conversion to FP8
+  kMakesBf8 = 1u << 31,        ///< ... to BF8
 };
 
 struct Row {

@@ -403,3 +403,16 @@ KERNEL atomic_of_lds(int* out, int is_wrong) {
   barrier();
   out[item()] = count;
 }
+
+// lanes: as if waves had 64, and right where they do
+
+KERNEL shuffle_of_64_lanes(int* out, int is_wrong) {
+  const int other = is_wrong ? item() ^ 32 : item() ^ 16;
+  out[item()] = __builtin_amdgcn_ds_bpermute(4 * other, item());  // lanes:beyond-wave in shuffle_of_64_lanes
+}
+
+KERNEL last_of_64_lanes(int* out, int is_wrong) {
+  int last = is_wrong ? 63 : 31;
+  asm volatile("" : "+s"(last));
+  out[item()] = __builtin_amdgcn_readlane(item(), last);  // lanes:beyond-wave in last_of_64_lanes
+}
