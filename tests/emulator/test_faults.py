@@ -250,12 +250,23 @@ def test_lds(probe: LoadKernel) -> None:
     with pytest.warns(RuntimeWarning, match="past the end of LDS"):
         load(out, 0, 256, 0, grid=1, block=64)
     assert out.tolist() == [0] * 64
-    with pytest.warns(RuntimeWarning, match="ends 1024 bytes past the end of LDS"):  # rocFFT's transforms read 576
-        load(out, 0, 256 + 1020, 0, grid=1, block=64)
+    with pytest.warns(RuntimeWarning, match="ends 131072 bytes past the end of LDS"):
+        load(out, 0, 256 + 131068, 0, grid=1, block=64)
     assert out.tolist() == [0] * 64
-    assert "1021 bytes past the end of LDS" in str(run(load, out, 0, 256 + 1021, 0))
-    assert "2304 bytes past the end of LDS, of which the workgroup has 256 bytes" in str(run(load, out, 0, 2560, 0))
+    expected = "131069 bytes past the end of LDS, of which the workgroup has 256 bytes"
+    assert expected in str(run(load, out, 0, 256 + 131069, 0))
     assert "a store of 4 bytes out of bounds: 0 bytes past the end of LDS" in str(run(store, out, 0, 256, 0))
+
+
+def test_loads_far_past_the_end_of_lds_are_found(probe: LoadKernel) -> None:
+    """Without the tool they read zeros, as on hardware: hipCUB's reductions load for work-items that have no part."""
+    _, out = tensors()
+    load = probe("load_lds", FIRST_POINTER)
+    for past, kinds in ((1020, []), (1021, ["out-of-bounds"]), (131068, ["out-of-bounds"])):
+        with wave_runtime.sanitize("memory") as report, warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            load(out, 0, 256 + past, 0, grid=1, block=64)
+        assert [finding.kind for finding in report.findings] == kinds
 
 
 def test_zeros_that_tensile_loads_from_where_no_lds_is(probe: LoadKernel) -> None:

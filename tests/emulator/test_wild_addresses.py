@@ -20,7 +20,7 @@ from memory_support import BY_NAME, REGISTERS, names, set_pair
 import wave_runtime
 
 MARGIN, BYTES = 1 << 16, 4096
-OVER_READ, OVER_READ_OF_LDS = 512, 1024  # how far past an end loads may reach
+OVER_READ, OVER_READ_OF_LDS = 512, 131072  # how far past an end loads may reach
 SCRATCH_BYTES = 64  # of a work-item of machine.s
 
 
