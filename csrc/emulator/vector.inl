@@ -242,7 +242,7 @@ struct Vector<kBody, Result (*)(Args...)> {
         return execute(wave, op);
       LaneRow* const result = &wave.v[op->vector.dst];
       const LaneContext context{wave.mode, {0}, nullptr};
-      const SourceRows sources{{plain_source<kIndex, kSources>(wave, op)...}};
+      const SourceRows sources{{plain_source<kIndex, kSources>(wave, op)...}, {mask<kIndex>(wave, op)...}};
       loop<true, false>(wave, op, wave.exec_lanes, result, sources, context, lanes, kAllArgs);
       return go_on(wave, op);
     }
@@ -259,7 +259,7 @@ struct Vector<kBody, Result (*)(Args...)> {
     const Modifiers& modifiers = *op->vector.modifiers;
     LaneRow* const result = &wave.v[op->vector.dst];
     const LaneContext context{wave.mode, {modifiers.op_sel}, nullptr};
-    SourceRows sources{{plain_source<kIndex, Sources::Scalars>(wave, op)...}};
+    SourceRows sources{{plain_source<kIndex, Sources::Scalars>(wave, op)...}, {mask<kIndex>(wave, op)...}};
     change(modifiers, sources, kAllArgs);
     loop<true, true>(wave, op, wave.exec_lanes, result, sources, context, lanes, kAllArgs);
     if constexpr (Shape::kKinds.result == LaneType::F32) {
@@ -268,13 +268,18 @@ struct Vector<kBody, Result (*)(Args...)> {
     return go_on(wave, op);
   }
 
-  /// The rows of a source of a plain operation.
+  /// A source of a plain operation that is a mask of lanes.
+  template <size_t kIndex>
+  [[gnu::always_inline]] static u64 mask(const Wave& wave, const Op* op) {
+    return is_mask(kIndex) ? wave.pair(op->vector.src[kIndex]) : 0;
+  }
+
+  /// The rows of one that is none.
   template <size_t kIndex, Sources kSources>
   [[gnu::always_inline]] static const LaneRow* plain_source(Wave& wave, const Op* op) {
     const uintptr_t rows = op->vector.rows[kIndex];
     if constexpr (is_mask(kIndex)) {
-      spread_mask(wave.pair(op->vector.src[kIndex]), wave.temp[kIndex][0]);
-      return wave.temp[kIndex];
+      return nullptr;
     } else if constexpr (kSources == Sources::Rows) {
       return reinterpret_cast<const LaneRow*>(reinterpret_cast<uintptr_t>(wave.v) + rows);
     } else if (kSources == Sources::Constants || (rows & kSourceScalar) == 0) {
@@ -288,6 +293,7 @@ struct Vector<kBody, Result (*)(Args...)> {
 
   struct SourceRows {
     const LaneRow* rows[3] = {};
+    u64 masks[3] = {};  ///< of plain operations; others have masks in rows
     SourceChange changes[3] = {};
   };
 
@@ -333,12 +339,14 @@ struct Vector<kBody, Result (*)(Args...)> {
       unpack_floats<T>(sources.rows[kSource], first, floats[kSource], sources.changes[kSource]);
   }
 
-  /// Of lane `first` + `k`.
-  template <class T, int kSource>
+  /// Of lane `first` + `k`, of an operation that is plain or not.
+  template <bool kIsPlain, class T, int kSource>
   static T argument(const SourceRows& sources, const FloatRows* floats, const LaneContext& context, size_t first,
                     size_t k) {
     if constexpr (kIsContext<T>) {
       return load_context<T>(context, first + k);
+    } else if constexpr (std::is_same_v<T, bool> && kIsPlain) {
+      return (static_cast<u32>(sources.masks[kSource] >> first) & Wave::kBits[k]) != 0;
     } else if constexpr (!kComesByRows<T>) {
       return load_lane<T>(sources.rows[kSource], first + k, sources.changes[kSource]);
     } else {
@@ -391,7 +399,7 @@ struct Vector<kBody, Result (*)(Args...)> {
         alignas(64) u32 bits[kHalfLanes];
         WAVE_LANES
         for (size_t k = 0; k < kHalfLanes; ++k) {
-          const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, floats, context, half, k)...);
+          const Result value = kBody(argument<kAll, Args, Shape::source(kIndex)>(sources, floats, context, half, k)...);
           if constexpr (kHasCarry) {
             put(value.value, result, results, half, k, kAll ? ~0u : exec.lane[half + k], 0, false);
             bits[k] = 0u - value.carry;
@@ -421,7 +429,7 @@ struct Vector<kBody, Result (*)(Args...)> {
         (unpack<Args, Shape::source(kIndex)>(sources, half, floats), ...);
         WAVE_LANES
         for (size_t k = 0; k < kHalfLanes; ++k) {
-          const Result value = kBody(argument<Args, Shape::source(kIndex)>(sources, floats, context, half, k)...);
+          const Result value = kBody(argument<kAll, Args, Shape::source(kIndex)>(sources, floats, context, half, k)...);
           const u32 mask = (kAll ? ~0u : exec.lane[half + k]) & written;
           if constexpr (kIsApproximation<Result>) {
             put(value.value, result, results, half, k, mask, shift, saturates);

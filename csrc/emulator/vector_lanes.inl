@@ -272,20 +272,6 @@ inline u64 enabled_bits(const Wave& wave, const LaneRow& exec) {
   return &exec == &wave.exec_lanes ? wave.exec() : pack_mask(exec);
 }
 
-/// A mask of bits as a row, 0 or ~0 each.
-[[gnu::always_inline]] inline void spread_mask(u64 mask, LaneRow& row) {
-  for (int half = 0; half < kLanes; half += kHalfLanes) {
-    const u32 bits = static_cast<u32>(mask >> half);
-#if defined(WAVE_SIMD_AVX512)
-    for (int i = 0; i < kHalfLanes; i += 16)
-      _mm512_store_si512(&row.lane[half + i], _mm512_movm_epi32(static_cast<__mmask16>(bits >> i)));
-#else
-    WAVE_LANES
-    for (int i = 0; i < kHalfLanes; ++i) row.lane[half + i] = (bits & Wave::kBits[i]) != 0 ? ~0u : 0;
-#endif
-  }
-}
-
 /// Sets so many lanes. Not left to the compiler, for which so many loops would be work.
 [[gnu::always_inline]] inline void fill(LaneRow& row, u32 value, size_t lanes) {
 #if defined(WAVE_SIMD_AVX512)
