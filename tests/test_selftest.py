@@ -70,6 +70,37 @@ def test_a_difference_is_found(processor: str) -> None:
     assert "v32 of lane " in lines[-2]
 
 
+# Prints a digest of what the emulator makes of some products.
+DIGEST = """
+import hashlib
+import sys
+from wave_runtime import _selftest
+from wave_runtime.__main__ import main
+
+launch = _selftest._launch
+
+
+def told(*arguments):
+    after = launch(*arguments)
+    print("digest", hashlib.sha256(after.numpy().tobytes()).hexdigest())
+    return after
+
+
+_selftest._launch = told
+main(["selftest", "--device", "cpu", "--target", "gfx942", "--rows", "v_mfma_f32_32x32x8_f16", "--cases", "4"])
+"""
+
+
+def test_products_are_summed_exactly_unless_the_variable_says_otherwise() -> None:
+    """The variable is read when the emulator's library is loaded, which is before the command begins."""
+    digests = {}
+    for sums in ("", "exact", "fast"):
+        done = warm_python.run("-c", DIGEST, env={**os.environ, "WAVE_RUNTIME_MFMA": sums})
+        assert done.returncode == 0, done.stderr
+        digests[sums] = {line for line in done.stdout.splitlines() if line.startswith("digest")}
+    assert digests[""] == digests["exact"] != digests["fast"]
+
+
 @pytest.mark.parametrize("processor", _selftest_cases.PROCESSORS)
 def test_the_whole_instruction_set_is_tried_but_what_one_instruction_cannot_show(processor: str) -> None:
     runs = set(_C.implemented_instructions(processor))

@@ -554,6 +554,9 @@ def emulator_processor() -> str:
 def choose_emulator_processor(name: str) -> None:
     """Have it be another from now on. Raises KeyError. Kernels that are loaded keep the limits that they have."""
 
+def sum_matrices_exactly() -> None:
+    """Have WAVE_RUNTIME_MFMA be exact, which is read when the library is loaded, where no launch has asked yet."""
+
 def emulator_bodies() -> list[tuple[str, str]]:
     """The name and the variant of every body."""
 

@@ -81,6 +81,10 @@ bool sums_matrices_exactly() {
   return is_exact.get([] { return kSums.choice({"fast", "exact"}, 0) == 1; });
 }
 
+void sum_matrices_exactly() {
+  is_exact.get([] { return true; });
+}
+
 f32 add_exactly(const ExactSums& sums, const f32* a, const f32* b, int count, f32 c) {
   Factor factors_a[kMaxExactGroup], factors_b[kMaxExactGroup];
   for (int k = 0; k < count; ++k) {

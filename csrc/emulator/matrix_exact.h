@@ -9,6 +9,9 @@ namespace wave::emulator {
 /// values.
 bool sums_matrices_exactly();
 
+/// Has it be "exact", whatever the variable says, where nobody has asked yet.
+void sum_matrices_exactly();
+
 /// What the sums of an instruction depend on: the exponents of the smallest normal numbers of A's and B's types, and
 /// whether those are FP8 or BF8.
 struct ExactSums {

@@ -15,7 +15,8 @@ void bind_isa(py::handle module);
 /// implemented_instructions, unsupported, emulated_processor and what tests ask about bodies: what the emulator runs.
 void bind_coverage(py::handle module);
 
-/// emulator_processors, emulator_processor, choose_emulator_processor: what the emulated device is.
+/// emulator_processors, emulator_processor, choose_emulator_processor, sum_matrices_exactly: what the emulated device
+/// is.
 void bind_processors(py::handle module);
 
 /// sanitizer_tools, begin_sanitizer: what launches on the emulator are looked at for.

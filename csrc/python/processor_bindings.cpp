@@ -1,5 +1,6 @@
-// The processors that the emulator can be, from Python: for wave_runtime.emulate().
+// The processors that the emulator can be, and how it sums products, from Python: for emulate() and the self-test.
 #include "emulator/device_choice.h"
+#include "emulator/matrix_exact.h"
 #include "launch/device_function.h"
 #include "python/bindings.h"
 #include "python/define.h"
@@ -42,7 +43,8 @@ void choose_processor(const std::string& name) {
 void bind_processors(py::handle module) {
   py::add_functions(module, {py::function<emulator_processors>("emulator_processors", ""),
                              py::function<emulator_processor>("emulator_processor", ""),
-                             py::function<choose_processor>("choose_emulator_processor", "name")});
+                             py::function<choose_processor>("choose_emulator_processor", "name"),
+                             py::function<emulator::sum_matrices_exactly>("sum_matrices_exactly", "")});
 }
 
 }  // namespace wave
