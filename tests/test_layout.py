@@ -86,6 +86,14 @@ def test_names_of_instructions_decide_nothing() -> None:
     assert {name for name in reads if compares.search(texts[name])} == COMPARE_NAMES
 
 
+def test_generations_are_compared_by_the_tables_alone() -> None:
+    """In what they differ is in isa/features.h, which all else asks."""
+    tables = CSRC / "emulator" / "isa"
+    compared = re.compile(r"([=!]=|[<>]=?) *(isa::)?Generation::|switch \(.*generation\b")
+    assert any(compared.search(path.read_text()) for path in tables.iterdir())
+    assert [path for path in files() if tables not in path.parents and compared.search(path.read_text())] == []
+
+
 # Types of one name in several namespaces, and why.
 SHARED_NAMES = {
     "Error": "what is thrown; CUresult and hipError_t",

@@ -1,8 +1,4 @@
 // Addresses of MUBUF and MTBUF instructions (ISA document, "Buffer Addressing", "Buffer Resource Descriptor").
-//
-// Operands of an Op: src[0] is the first row of index and offset, flags say which of them there are; src[1] is the
-// scalar offset, src[2] the first scalar register of the descriptor, imm the immediate offset, dst the row of the data,
-// loaded or stored.
 #pragma once
 
 #include "base/address_span.h"

@@ -1,4 +1,4 @@
-// Buffer memory: MUBUF without formats (ISA document, "Vector Memory Buffer Instructions"). buffer.h has the operands.
+// Buffer memory: MUBUF without formats (ISA document, "Vector Memory Buffer Instructions").
 #include <algorithm>
 #include <cstring>
 #include <iterator>

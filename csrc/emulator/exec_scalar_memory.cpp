@@ -1,7 +1,4 @@
 // Scalar memory (ISA document, "SMEM Instructions").
-//
-// Operands of an Op: src[0] is the base, a pair of registers or a buffer descriptor; src[1] the offset register or
-// kNoOperand, imm the signed offset, dst the first register of the data.
 #include <algorithm>
 #include <cstring>
 #include <iterator>

@@ -1,7 +1,4 @@
 // Global, flat and scratch memory (ISA document, "Flat Memory Instructions").
-//
-// Operands of an Op: src[0] is the row of the address (or kNoOperand), src[1] the row of the data, src[2] the scalar
-// address (or kNoOperand), imm the signed offset, dst the row of the result.
 #include <algorithm>
 #include <bit>
 #include <cstring>

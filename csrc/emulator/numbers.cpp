@@ -119,7 +119,8 @@ FloatOperand NumberChecker::operand_of(const Wave& wave, const Decoded& decoded,
   const isa::Instruction& instruction = decoded.instruction;
   FloatOperand floats = floats_of(wave, instruction, operand, type);
   const bool is_factor = operand.field == isa::Field::SRC0 || operand.field == isa::Field::SRC1;
-  if (!decoded.is_matrix || is_factor || instruction.row->generation != isa::Generation::GFX11) return floats;
+  if (!decoded.is_matrix || is_factor || !isa::features(instruction.row->generation).matrices_fill_halves)
+    return floats;
   if (type == OperandType::PackedF16) floats.type = OperandType::F16;
   if (type == OperandType::PackedBf16) floats.type = OperandType::Bf16;
   floats.is_upper_half = floats.type != type && (instruction[isa::Field::OP_SEL] & kHalfOfResult) != 0;

@@ -55,7 +55,7 @@ Counters counters_of(const isa::Instruction& instruction) {
 }
 
 bool ends_in_order(Generation generation, Counters counters) {
-  return counters != kScalarCount && (std::has_single_bit(counters) || generation > Generation::GFX9);
+  return counters != kScalarCount && (std::has_single_bit(counters) || isa::features(generation).flat_ends_in_order);
 }
 
 std::string wait_text(Generation generation, Counters counters, u64 outstanding) {
@@ -90,7 +90,7 @@ void WaitCounters::leave(Generation generation, Counters counter, u32 outstandin
   constexpr u32 kOf[kCounters] = {0xaaaa, 0xcccc, 0xf0f0, 0xff00};  // the queues whose numbers have a counter's bit
   const int index = std::countr_zero(counter / kLoadCount);
   const u32 all = pending_ & kOf[index];
-  const bool are_mixed = outstanding != 0 && generation > Generation::GFX9 && !std::has_single_bit(all);
+  const bool are_mixed = outstanding != 0 && isa::features(generation).flat_ends_in_order && !std::has_single_bit(all);
   for (u32 queues = all; queues != 0; queues &= queues - 1) {
     const u32 number = static_cast<u32>(std::countr_zero(queues));
     Queue& one = queues_[number];

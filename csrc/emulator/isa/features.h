@@ -39,6 +39,8 @@ struct Features {
   bool has_split_barriers;     ///< s_barrier_signal and s_barrier_wait; no s_barrier
   bool has_scaled_products;    ///< VOP3PX2: gfx950
   bool has_single_waits;       ///< s_wait_loadcnt and its like; no s_waitcnt
+  bool flat_ends_in_order;     ///< FLAT, too, which two counters count; else only what one counter counts does
+  bool matrices_fill_halves;   ///< factors of WMMA are whole in each 16 lanes, results of 16 bits in half registers
   uint8_t segment;             ///< the lowest bit of SEG in FLAT; 0: GLOBAL and SCRATCH are formats of their own
   uint8_t memory_dwords;       ///< of FLAT, GLOBAL, SCRATCH and MUBUF
   uint8_t scalar_offset_bits;  ///< of OFFSET of SMEM
@@ -65,6 +67,8 @@ inline constexpr Features kFeatures[] = {
         .has_split_barriers = false,
         .has_scaled_products = true,
         .has_single_waits = false,
+        .flat_ends_in_order = false,
+        .matrices_fill_halves = false,
         .segment = 14,
         .memory_dwords = 2,
         .scalar_offset_bits = 21,
@@ -88,6 +92,8 @@ inline constexpr Features kFeatures[] = {
         .has_split_barriers = false,
         .has_scaled_products = false,
         .has_single_waits = false,
+        .flat_ends_in_order = true,
+        .matrices_fill_halves = false,
         .segment = 14,
         .memory_dwords = 2,
         .scalar_offset_bits = 21,
@@ -111,6 +117,8 @@ inline constexpr Features kFeatures[] = {
         .has_split_barriers = false,
         .has_scaled_products = false,
         .has_single_waits = false,
+        .flat_ends_in_order = true,
+        .matrices_fill_halves = true,
         .segment = 16,
         .memory_dwords = 2,
         .scalar_offset_bits = 21,
@@ -134,6 +142,8 @@ inline constexpr Features kFeatures[] = {
         .has_split_barriers = true,
         .has_scaled_products = false,
         .has_single_waits = true,
+        .flat_ends_in_order = true,
+        .matrices_fill_halves = false,
         .segment = 0,
         .memory_dwords = 3,
         .scalar_offset_bits = 24,

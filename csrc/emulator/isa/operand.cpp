@@ -70,7 +70,7 @@ Location scalar(const Operand& operand, uint32_t code) { return {Place::Scalar, 
 /// half of them, down to one, but for the factors of GFX11, which each group of 16 lanes has as a whole.
 uint8_t matrix_dwords(const Instruction& instruction, const Operand& operand) {
   const bool is_factor = operand.field == Field::SRC0 || operand.field == Field::SRC1;
-  const bool is_whole = instruction.row->generation == Generation::GFX11 && is_factor;
+  const bool is_whole = is_factor && features(instruction.row->generation).matrices_fill_halves;
   return instruction.lanes == 64 && !is_whole && operand.dwords > 1 ? operand.dwords / 2 : operand.dwords;
 }
 
