@@ -210,6 +210,21 @@ def test_long_waves_of_rdna_may_take_one_pass(target: str, lanes: int, in_a_cycl
     assert bound.seconds == pytest.approx(counted.kinds["vector ALU"] * lanes / in_a_cycle / units / clock)
 
 
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize(
+    ("target", "units"),
+    [("gfx9-4-generic", 304), ("gfx10-3-generic", 80), ("gfx11-generic", 96), ("gfx12-generic", 32), ("gfx1102", 32)],
+)
+def test_bounds_are_those_of_the_processor_that_runs_the_code(target: str, units: int) -> None:
+    with wave_runtime.profile() as p:
+        wave_runtime.compile(STRIDED, target=target)["strided"](
+            torch.zeros(64 * 32), torch.empty(64), 1, grid=1, block=64
+        )
+    by_pipe = {bound.pipe: bound for bound in bounds(only(p))}
+    assert {"memory", "vector ALU"} <= set(by_pipe)
+    assert f" {units} compute units at " in by_pipe["vector ALU"].explanation
+
+
 def test_nothing_was_launched() -> None:
     with wave_runtime.profile() as p:
         pass

@@ -56,13 +56,20 @@ PEAKS = {
         | dict.fromkeys(("f8", "i8"), 5033.2 * _TERA)
         | {"f8f6f4": 10066.3 * _TERA},  # of 4 and 6 bits
     ),
-    "gfx1030": Peaks("Radeon RX 6900 XT", "AMD Radeon RX 6900 XT product page", 0.512 * _TERA, {}),
+    "gfx1030": Peaks("Radeon RX 6900 XT", "AMD Radeon RX 6900 XT product page", 0.512 * _TERA),
     "gfx1100": Peaks(
         "Radeon RX 7900 XTX",
         "AMD Radeon RX 7900 XTX product page",
         0.96 * _TERA,
         dict.fromkeys(("f16", "bf16", "i8"), 122.8 * _TERA),
     ),
+    "gfx1101": Peaks("Radeon RX 7800 XT", "AMD Radeon RX 7800 XT product page", 0.624 * _TERA),
+    "gfx1102": Peaks("Radeon RX 7600", "AMD Radeon RX 7600 product page", 0.288 * _TERA),
+    "gfx1150": Peaks(
+        "Radeon 890M", "AMD Ryzen AI 9 HX 370 product page: two channels of LPDDR5X-8000, 128 bits", 0.128 * _TERA
+    ),
+    "gfx1151": Peaks("Radeon 8060S", "AMD Ryzen AI Max+ 395 product page: LPDDR5X-8000, 256 bits", 0.256 * _TERA),
+    "gfx1200": Peaks("Radeon RX 9060 XT", "AMD Radeon RX 9060 XT product page", 0.32 * _TERA),
     "gfx1201": Peaks(
         "Radeon RX 9070 XT",
         "AMD Radeon RX 9070 XT product page",
@@ -86,13 +93,18 @@ class Bound:
     explanation: str
 
 
+def processor_of(kernel: KernelProfile) -> str:
+    """The processor that ran a kernel's code: of code for a generic target, one that runs it."""
+    return _C.emulated_processor(kernel.target) or kernel.target.split(":")[0]
+
+
 def _vector_bound(kernel: KernelProfile, is_rdna: bool, units_a_second: float, cycles: str) -> Bound:
     """That of the vector ALU, whose compute units have so many cycles a second."""
     lanes, note = _LANES_IN_A_CYCLE, ""
     passes = kernel.kinds.get("vector ALU", 0) * kernel.wave_lanes / lanes
     if is_rdna and kernel.wave_lanes == 64:
         passes /= 2
-        if kernel.target.startswith("gfx10"):
+        if processor_of(kernel).startswith("gfx10"):
             note = ", if half of each wave is disabled and skipped"
         else:
             lanes *= 2
@@ -101,7 +113,7 @@ def _vector_bound(kernel: KernelProfile, is_rdna: bool, units_a_second: float, c
 
 def bounds(kernel: KernelProfile) -> list[Bound]:
     """How long each pipe of the device is busy, the busiest first; empty for a processor that is not known."""
-    processor = kernel.target.split(":")[0]
+    processor = processor_of(kernel)
     device = _C.emulator_processors().get(processor)
     if device is None:
         return []
