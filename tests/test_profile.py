@@ -324,7 +324,7 @@ def test_the_command_with_a_program_that_is_not_in_python(tmp_path: Path, kernel
 
     done = profiled(0)
     assert done.returncode == 3
-    assert "launched no kernel" in done.stderr
+    assert "no launch of the program came to its end on the emulator" in done.stderr
     assert not output.exists()
     done = profiled(2)
     assert done.returncode == 3, done.stderr

@@ -267,7 +267,7 @@ void Memory::refuse(AddressSpan span, bool write, int lane) const {
   const AddressSpan& bytes = region->bytes;
   if (bytes.contains(span)) {
     fault_at(text(access, "into ", region->name.text(), ", ", address - bytes.begin(),
-                  " bytes from its begin: ", region->why_const),
+                  " bytes from its beginning: ", region->why_const),
              lane, address, "read-only");
   }
   std::string place;

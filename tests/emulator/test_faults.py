@@ -86,7 +86,7 @@ def test_store_to_const(probe: LoadKernel) -> None:
     source, out = tensors()
     fault = run(probe("store_at", "*i32 const, *i32, i32, i32"), source, out, 8, 0)
     assert (
-        "a store of 4 bytes into argument 0 (int32 [64]), 8 bytes from its begin: the kernel's signature says"
+        "a store of 4 bytes into argument 0 (int32 [64]), 8 bytes from its beginning: the kernel's signature says"
         in str(fault)
     )
     assert torch.equal(source, torch.arange(64, dtype=torch.int32))
@@ -100,7 +100,7 @@ def test_store_to_const_beside_a_writable_view(probe: LoadKernel) -> None:
     assert storage[64:].tolist() == list(range(64))
     fault = run(kernel, storage[64:], storage[:64], -4, 0)
     assert fault.lane == 0
-    assert "a store of 4 bytes into the storage of argument 1 (int32 [64]), 252 bytes from its begin" in str(fault)
+    assert "a store of 4 bytes into the storage of argument 1 (int32 [64]), 252 bytes from its beginning" in str(fault)
     assert storage[:64].sum() == 0
 
 
@@ -135,7 +135,7 @@ def test_store_to_what_the_process_may_only_read(how: str, first: int, stores: i
     assert done.returncode == 0, done.stderr
     fault, findings = done.stdout.splitlines()
     assert "a store of 4 bytes into argument 2 (float32 [2048])" in fault
-    assert fault.endswith(f"{first} bytes from its begin: the process may only read there at {first}")
+    assert fault.endswith(f"{first} bytes from its beginning: the process may only read there at {first}")
     assert findings == f"('read-only', {stores}) {total}.0"
 
 

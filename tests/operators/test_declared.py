@@ -339,6 +339,8 @@ DECLARATION_ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"arguments": {}, "defaults": {"a": 1}}, r"defaults= must be of the last inputs, .* given \['a'\]"),
     ({"defaults": {"n": 1}}, "defaults= must be of the last inputs"),
     ({"block": None}, "block= is missing"),
+    ({"grid": None}, r"grid= is missing \(it counts workgroups\)"),
+    ({"outputs": ["c"]}, r"outputs= must be a dict from names of the kernel's parameters, \['a', .*\], given list"),
     ({"clusters": 1}, "unexpected keyword 'clusters'"),
 ]
 
@@ -348,6 +350,11 @@ def test_wrong_declarations(index: int) -> None:
     options, message = DECLARATION_ERRORS[index]
     with pytest.raises((TypeError, ValueError), match=message):
         wave_runtime.define_op("wave_test::wrong", vector_add, **{"arguments": COUNT, **BLOCKS, **options})
+
+
+def test_what_is_no_kernel_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"operator 'wave_test::wrong': expected a kernel, .* given str"):
+        wave_runtime.define_op("wave_test::wrong", "vector_add", **BLOCKS)  # type: ignore[call-overload]
 
 
 def test_what_is_written_must_be_known() -> None:

@@ -6,10 +6,11 @@ import copy
 import gc
 import pickle
 import weakref
+from typing import Any
 
 import pytest
 import torch
-from operators_support import add, add_out, launch_add
+from operators_support import add, add_out, launch_add, vector_add
 from support import Watch
 from torch import Tensor
 from torch._inductor.utils import fresh_cache
@@ -214,6 +215,19 @@ def test_a_decorator_without_a_name() -> None:
         @wave_runtime.define_op  # type: ignore[call-overload, untyped-decorator]
         def unnamed(a: Tensor) -> Tensor:
             return a.clone()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mutates": "a"}, "mutates= must be a list, given str"),
+        ({"kernels": vector_add}, "kernels= must be a list, given Kernel"),
+        ({"mutate": ["a"]}, "unexpected keyword 'mutate'; that of a function takes mutates=, inline= and kernels="),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=f"operator 'wave_test::wrong'.* {message}"):
+        wave_runtime.define_op("wave_test::wrong", **options)
 
 
 def test_definitions_that_no_schema_can_be_made_of() -> None:

@@ -38,7 +38,7 @@ class Declaration:
         name: str,
         kernel: _C.Kernel,
         *,
-        grid: Any,
+        grid: Any = None,
         outputs: Mapping[str, Callable[..., Any]] = _NONE,
         arguments: Mapping[str, Any] = _NONE,
         defaults: Mapping[str, int | float] = _NONE,
@@ -49,15 +49,17 @@ class Declaration:
         self.name = name
         self.kernel = kernel
         self.attributes = attributes
-        self.defaults = dict(defaults)
         self.parameters = parameter_names(kernel)
         self._check_names(outputs=outputs, arguments=arguments, defaults=defaults)
+        self.defaults = dict(defaults)
         self.inputs = [name for name in self.parameters if name not in outputs and name not in arguments]
         self.kinds = dict(zip(self.parameters, kernel._plan, strict=True))
         if not any(self.kinds[name] in ("input", "output") for name in self.inputs):
             raise ValueError(
                 f"operator '{name}': no tensor among its inputs {self.inputs}, to say on which device to run"
             )
+        if grid is None:
+            raise TypeError(f"operator '{name}': grid= is missing (it counts workgroups)")
         if block is None and kernel.block is None:
             raise TypeError(f"operator '{name}': block= is missing: the binary fixes no workgroup size")
         self._order_defaults()
@@ -72,6 +74,11 @@ class Declaration:
 
     def _check_names(self, **options: Mapping[str, Any]) -> None:
         for option, given in options.items():
+            if not isinstance(given, Mapping):
+                raise TypeError(
+                    f"operator '{self.name}': {option}= must be a dict from names of the kernel's parameters, "
+                    f"{list(self.parameters)}, given {type(given).__name__}"
+                )
             if unknown := sorted(set(given) - set(self.parameters)):
                 raise ValueError(
                     f"operator '{self.name}': {option}= names {unknown}, but the kernel's parameters are "

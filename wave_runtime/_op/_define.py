@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, overload
 
 from typing_extensions import Unpack
@@ -92,7 +92,7 @@ def define_op(name: str, kernel: _C.Kernel | None = None, /, **options: Any) -> 
 
     Raises:
         ValueError: the name or the type hints do not make a schema, or the declaration does not fit the kernel.
-        TypeError: there is no name, or ``block=`` is missing.
+        TypeError: there is no name, an option is of another type or unknown, or ``grid=`` or ``block=`` is missing.
     """
     if not isinstance(name, str):
         raise TypeError(
@@ -100,9 +100,26 @@ def define_op(name: str, kernel: _C.Kernel | None = None, /, **options: Any) -> 
             '@define_op("namespace::name"), or define_op("namespace::name", kernel, ...)'
         )
     if kernel is None:
+        _check_options(name, options)
         return lambda body: Operator(name, body, **options)
+    if not isinstance(kernel, _C.Kernel):
+        raise TypeError(
+            f"operator '{name}': expected a kernel, as load()[...] gives one, given {type(kernel).__name__}"
+        )
     inline = options.pop("inline", False)
     return DeclaredOperator(Declaration(name, kernel, **options), inline=inline)
+
+
+def _check_options(name: str, options: Mapping[str, Any]) -> None:
+    """Of the operator of a function. Raises TypeError."""
+    for option, value in options.items():
+        if option not in ("mutates", "inline", "kernels"):
+            raise TypeError(
+                f"operator '{name}' got an unexpected keyword '{option}'; that of a function takes mutates=, inline= "
+                "and kernels="
+            )
+        if option != "inline" and (isinstance(value, str) or not isinstance(value, Collection)):
+            raise TypeError(f"operator '{name}': {option}= must be a list, given {type(value).__name__}")
 
 
 def cdiv(a: int, b: int) -> int:

@@ -41,7 +41,8 @@ def run(program: Sequence[str], output: str) -> int:
         write_file(path.with_stem(f"{path.stem}-others") if is_written else path, writer(kernels, []).encode())
         print(_text.table(kernels, [], "kernel", 20), file=sys.stderr)
     elif not is_written:
-        print(f"the program launched no kernel on the emulator, so there is no {output}", file=sys.stderr)
+        text = f"no launch of the program came to its end on the emulator, so there is no {output}"
+        print(text, file=sys.stderr)
     return status
 
 
