@@ -87,6 +87,7 @@ def measure_case(
         for name, figures in summarize(samples, floor.FORMS).items():
             launcher = groups[name]
             results.rows.append(report.Row(setting, name, launcher.group, target=launcher.target, **asdict(figures)))
+    results.set_targets(upstream.RIVALS)
 
 
 def options_of(words: Sequence[str] | None) -> argparse.Namespace:

@@ -6,6 +6,7 @@ import itertools
 import random
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import bench_launch
@@ -195,6 +196,20 @@ def test_the_loop_in_cpp_launches_as_often_as_asked(threads: int) -> None:
         torch.ops.wave_benchmark.seconds_of_operator(kernel.handle, [], *lists[1:], 20, 5, threads)
 
 
+def test_targets_that_others_set() -> None:
+    """In each setting that of its own; a target stays where the other one was not measured."""
+    found = results(1.2)
+    found.rows[:] = [replace(row, ratio=row.setting.threads * row.ratio) for row in found.rows]
+    found.set_targets({"kernel(...)": "another", "another": "absent", "C loop": "kernel(...)"})
+    for setting in found.settings():
+        rows = {row.launcher: row for row in found.rows_of(setting)}
+        assert rows["kernel(...)"].target == rows["another"].ratio == 3.6 * setting.threads
+        assert rows["C loop"].verdict == f"<= {1.2 * setting.threads:.2f} met"
+        assert rows["another"].target is None
+    names = {f"{label}, {way}" for label in (upstream.OURS, upstream.UPSTREAMS) for way in upstream.WAYS}
+    assert {*upstream.RIVALS, *upstream.RIVALS.values()} == names
+
+
 @pytest.mark.needs("wave-lang")
 def test_upstreams_module_stands_beside_ours() -> None:
     module = upstream.load_extension(upstream.extension_path())
@@ -212,6 +227,12 @@ def test_a_model_of_launches(tmp_path: Path) -> None:
     assert results.missing == []
     measured = {row.launcher for row in results.rows}
     assert {"eager: kernel(...)", "torch.compile: kernel(...)", "eager: define_op, decorated"} <= measured
+    ratios = {row.launcher: row.ratio for row in results.rows}
+    targets = {row.launcher: row.target for row in results.rows if row.target is not None}
+    assert targets == {
+        f"torch.compile: {name}": ratios[f"eager: {name}"]
+        for name in ("kernel(...)", "define_op, decorated", "define_op, declared")
+    }
     assert picture.stat().st_size > 10_000
 
 

@@ -202,7 +202,8 @@ def emulating(found: Any) -> str:
         f"{table(('goal', 'measured', 'is to be', 'met'), goals)}\n\n"
         f"`torch.mm` of 256x256x256 in f32 does {found['torch_mm_gflops']:.0f} GFLOP/s on one core; of 1024x1024x1024 "
         f"{found['threads']} cores are {found['torch_mm_times']:.1f} times as fast as one{slowest}. A code object "
-        f"with 12 KB of code takes {found['memory']['code_object_bytes'] / 1e3:.0f} KB."
+        f"with 12 KB of code takes {found['memory']['code_object_bytes'] / 1e3:.0f} KB, a launch of `matmul_tiled` at "
+        f"most {found['memory']['peak_of_launch_bytes'] / 1e6:.1f} MB besides its tensors."
     )
 
 

@@ -125,7 +125,7 @@ def load_dispatcher_loop() -> None:
 
 def compatible(launch: Launch) -> Iterator[Launcher]:
     """The functions of upstream's interface."""
-    yield from upstream.launchers_of(wave_runtime, launch, "our launch for wave-lang", "ours", target=1.5)
+    yield from upstream.launchers_of(wave_runtime, launch, upstream.OURS, "ours", target=1.5)
 
 
 def custom_op(launch: Launch) -> Iterator[Launcher]:

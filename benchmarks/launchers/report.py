@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,14 @@ class Report:
     def rows_of(self, setting: Setting) -> list[Row]:
         """Sorted by ratio."""
         return sorted((row for row in self.rows if row.setting == setting), key=lambda row: row.ratio)
+
+    def set_targets(self, rivals: Mapping[str, str]) -> None:
+        """Launchers are to stay below others, by name, where both were measured in one setting."""
+        ratios = {(row.setting, row.launcher): row.ratio for row in self.rows}
+        for index, row in enumerate(self.rows):
+            ratio = ratios.get((row.setting, rivals.get(row.launcher, "")))
+            if ratio is not None:
+                self.rows[index] = replace(row, target=ratio)
 
     def to_json(self) -> str:
         """For ``from_json``."""

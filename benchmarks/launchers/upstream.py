@@ -71,7 +71,7 @@ def runtime() -> Any:
 
 def upstream(launch: Launch) -> Iterator[Launcher]:
     """Its launch, three ways."""
-    yield from launchers_of(runtime(), launch, "upstream's launch", "peer")
+    yield from launchers_of(runtime(), launch, UPSTREAMS, "peer")
 
 
 def launchers_of(
@@ -120,5 +120,10 @@ def launchers_of(
     values = {**launch.values, "invoke": invoke, "binary": binary}
     yield Launcher(f"{label}, as wave-lang calls it", group, python_timer(statement, values))
 
+
+# Ours are to cost no more than what they stand in for.
+OURS, UPSTREAMS = "our launch for wave-lang", "upstream's launch"
+WAYS = ("all prebuilt", "all made anew", "as wave-lang calls it")
+RIVALS = {f"{OURS}, {way}": f"{UPSTREAMS}, {way}" for way in WAYS}
 
 PROVIDERS = {"upstream's wave_runtime": upstream}
