@@ -107,6 +107,7 @@ def test_properties(target: str) -> None:
         assert properties.total_memory > 0
         assert properties.is_integrated == (target in ("gfx1150", "gfx1151"))
         assert torch.cuda.get_device_capability() == (properties.major, properties.minor)
+        assert torch.cuda.is_tf32_supported() == (target in ("gfx942", "gfx950"))
         assert _C.describe_driver("emulator")["devices"][0]["target"] == figures["code"]
         assert torch.version.hip is not None
         assert torch.version.cuda is None

@@ -196,7 +196,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 def is_tf32_supported() -> bool:
     """As torch for ROCm says it: of gfx942 and gfx950."""
-    return current().version[0] == 9
+    return (9, 4) <= current().version < (10, 0)
 
 
 # --- streams ---
