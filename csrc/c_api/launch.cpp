@@ -102,20 +102,15 @@ class DescribedLaunch {
   ArgumentPacker packer;
 
   void read(const wave_argument* arguments, size_t count) {
-    const size_t expected = kernel.signature().parameters.size();
-    if (count != expected) {
-      throw TypeError(text(kernel_text(kernel.name()), " takes ", expected, " arguments (", kernel.signature().text(),
-                           "), given ", count));
+    if (count != kernel.signature().parameters.size()) {
+      refuse_argument_count(kernel, static_cast<int64_t>(count));
     }
     if (count != 0) required(arguments, "arguments");
     for (size_t index = 0; index < count; ++index) read(index, arguments[index]);
   }
 
   void read(const void* packed, size_t bytes) {
-    if (bytes > kernel.argument_bytes()) {
-      throw ValueError(
-          text(kernel_text(kernel.name()), " takes ", kernel.argument_bytes(), " bytes of arguments, given ", bytes));
-    }
+    check_argument_bytes(kernel, bytes);
     if (bytes != 0) packer.raw(0, &required(static_cast<const uint8_t*>(packed), "arguments"), bytes);
   }
 

@@ -197,4 +197,15 @@ void ArgumentPacker::bytes(size_t index, std::span<const uint8_t> value) {
   store(parameter, value.data());
 }
 
+void refuse_argument_count(const Kernel& kernel, int64_t given, std::string_view advice) {
+  throw TypeError(text(kernel_text(kernel.name()), " takes ", kernel.signature().parameters.size(), " arguments (",
+                       kernel.signature().text(), "), given ", given, advice));
+}
+
+void check_argument_bytes(const Kernel& kernel, size_t given) {
+  if (given <= kernel.argument_bytes()) return;
+  throw ValueError(
+      text(kernel_text(kernel.name()), " takes ", kernel.argument_bytes(), " bytes of arguments, given ", given));
+}
+
 }  // namespace wave

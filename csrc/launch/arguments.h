@@ -97,6 +97,12 @@ class ArgumentPacker {
   alignas(16) uint8_t inline_[kInline];
 };
 
+/// Throws TypeError for a call that has not as many arguments as the kernel; the advice follows the numbers.
+[[noreturn]] void refuse_argument_count(const Kernel& kernel, int64_t given, std::string_view advice = {});
+
+/// Throws ValueError for arguments that the caller has packed, and that are longer than the kernel's.
+void check_argument_bytes(const Kernel& kernel, size_t given);
+
 /// A packed argument: an int64_t, uint64_t or double as its type says; pointers and bits are unsigned, bytes[N] is
 /// their offset among the arguments.
 using Value = std::variant<int64_t, uint64_t, double>;

@@ -95,10 +95,7 @@ py::dict trace_accesses(const Kernel& kernel, const py::tuple& arguments, const 
 void launch_raw(const Kernel& kernel, const py::bytes& arguments, const py::object& memory, const py::object& reads,
                 const std::optional<c10::Device>& device, bool process_memory, const py::dict& keywords) {
   const std::string_view packed = arguments.view();
-  if (packed.size() > kernel.argument_bytes()) {
-    throw ValueError(text(kernel_text(kernel.name()), ": ", packed.size(),
-                          " bytes of arguments given, but its kernarg segment has ", kernel.argument_bytes()));
-  }
+  check_argument_bytes(kernel, packed.size());
   const std::vector<at::Tensor> written = read_tensors("memory", memory), read = read_tensors("reads", reads);
   Call call(kernel);
   call.packer.raw(0, packed.data(), packed.size());

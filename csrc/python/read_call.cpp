@@ -225,8 +225,7 @@ void refuse_count(const Kernel& kernel, Py_ssize_t given, PyObject* keyword_name
     if (!is_parameter(kernel, name)) continue;
     advice = text(": '", name, "' is a parameter, which are all passed by place, not by name");
   }
-  throw TypeError(text(kernel_text(kernel.name()), " takes ", kernel.signature().parameters.size(), " arguments (",
-                       kernel.signature().text(), "), given ", given, advice));
+  refuse_argument_count(kernel, given, advice);
 }
 
 template <class Strength>
