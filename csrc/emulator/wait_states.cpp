@@ -66,16 +66,18 @@ constexpr WaitRule kRules[] = {
 };
 
 /// LLVM: GCNHazardRecognizer.cpp, and which processor has what in GCNSubtarget.h and AMDGPU.td.
-constexpr WaitRules kGfx9 = kVectorToDpp | kExecToDpp | kVccToDivFmas | kScalarToLane | kScalarToMemory | kM0 |
-                            kSetToGet | kSetToSet | kVectorToMatrix | kExecToMatrix | kDotToOther;
+constexpr WaitRules kGfx9 =
+    kVectorToDpp | kExecToDpp | kVccToDivFmas | kScalarToLane | kScalarToMemory | kM0 | kSetToGet | kSetToSet;
+constexpr WaitRules kCdna2 = kGfx9 | kVectorToMatrix | kExecToMatrix | kDotToOther;
 constexpr WaitRules kGfx940 =
-    kGfx9 | kStoreToVector2 | kTransToVector | kPartToVector | kScalarToVector | kVectorToReadlane | kExecToLane;
+    kCdna2 | kStoreToVector2 | kTransToVector | kPartToVector | kScalarToVector | kVectorToReadlane | kExecToLane;
 constexpr struct {
   std::string_view table;
   WaitRules rules;
   bool has_scalar_hazards = false;
 } kTables[] = {
-    {"gfx90a", kGfx9 | kStoreToVector1},
+    {"gfx9-generic", kGfx9 | kStoreToVector1},
+    {"gfx90a", kCdna2 | kStoreToVector1},
     {"gfx942", kGfx940},
     {"gfx950", kGfx940 | kVectorToPermlane | kExecToPermlane},
     {"gfx1100", kMatrixToFactor | kTransToVectors | kExecToPermlanes},

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.needs("clang-22")
 
 CDNA = ("gfx90a", "gfx942", "gfx950")
 CDNA3 = ("gfx942", "gfx950")
+GFX9 = (*CDNA, "gfx9-generic")
 RDNA = ("gfx1100", "gfx1150", "gfx1201")
 RELATED = ("gfx1101", "gfx1102", "gfx1151", "gfx1200")  # to one of these
 
@@ -45,26 +46,26 @@ WMMA = {
     ),
 }
 RULES = [
-    Rule("dpp", "v_mov_b32 v40, v41", "v_mov_b32_dpp v42, v40 row_shr:1 row_mask:0xf bank_mask:0xf", 2, CDNA),
+    Rule("dpp", "v_mov_b32 v40, v41", "v_mov_b32_dpp v42, v40 row_shr:1 row_mask:0xf bank_mask:0xf", 2, GFX9),
     Rule(
         "exec_dpp",
         "v_cmpx_eq_u32 v40, v40",
         "v_mov_b32_dpp v42, v43 row_shr:1 row_mask:0xf bank_mask:0xf",
         5,
-        CDNA,
+        GFX9,
     ),
-    Rule("div_fmas", "v_cmp_eq_u32 vcc, v40, v41", "v_div_fmas_f32 v42, v43, v44, v45", 4, CDNA),
-    Rule("lane", "v_readfirstlane_b32 s40, v40", "v_readlane_b32 s41, v41, s40", 4, CDNA, "v_mov_b32 v40, 0"),
-    Rule("write_lane", "v_readfirstlane_b32 s40, v40", "v_writelane_b32 v41, 7, s40", 4, CDNA, "v_mov_b32 v40, 0"),
+    Rule("div_fmas", "v_cmp_eq_u32 vcc, v40, v41", "v_div_fmas_f32 v42, v43, v44, v45", 4, GFX9),
+    Rule("lane", "v_readfirstlane_b32 s40, v40", "v_readlane_b32 s41, v41, s40", 4, GFX9, "v_mov_b32 v40, 0"),
+    Rule("write_lane", "v_readfirstlane_b32 s40, v40", "v_writelane_b32 v41, 7, s40", 4, GFX9, "v_mov_b32 v40, 0"),
     Rule(
         "memory",
         "v_readfirstlane_b32 s40, v40",
         "global_load_dword v42, v43, s[40:41]\ns_waitcnt vmcnt(0)",
         5,
-        CDNA,
+        GFX9,
         "s_mov_b64 exec, 0",
     ),
-    Rule("m0", "s_mov_b32 m0, 0", "s_movrels_b32 s40, s41", 1, CDNA),
+    Rule("m0", "s_mov_b32 m0, 0", "s_movrels_b32 s40, s41", 1, GFX9),
     Rule(
         "m0_global",
         "s_mov_b32 m0, 0",
@@ -81,14 +82,14 @@ RULES = [
         CDNA3,
         "s_mov_b64 exec, 0",
     ),
-    Rule("set_get", SET_MODE, "s_getreg_b32 s40, hwreg(HW_REG_MODE)", 2, CDNA),
-    Rule("set_set", SET_MODE, SET_MODE, 2, CDNA),
+    Rule("set_get", SET_MODE, "s_getreg_b32 s40, hwreg(HW_REG_MODE)", 2, GFX9),
+    Rule("set_set", SET_MODE, SET_MODE, 2, GFX9),
     Rule(
         "store_old",
         "global_store_dwordx3 v[40:41], v[42:44], off",
         "v_mov_b32 v43, 0",
         1,
-        ("gfx90a",),
+        ("gfx90a", "gfx9-generic"),
         "s_mov_b64 exec, 0",
     ),
     Rule("store", "global_store_dwordx4 v[40:41], v[42:45], off", "v_mov_b32 v43, 0", 2, CDNA3, "s_mov_b64 exec, 0"),
