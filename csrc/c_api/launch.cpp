@@ -103,7 +103,7 @@ class DescribedLaunch {
 
   void read(const wave_argument* arguments, size_t count) {
     if (count != kernel.signature().parameters.size()) {
-      refuse_argument_count(kernel, static_cast<int64_t>(count));
+      refuse_parameter_count(kernel, static_cast<int64_t>(count));
     }
     if (count != 0) required(arguments, "arguments");
     for (size_t index = 0; index < count; ++index) read(index, arguments[index]);

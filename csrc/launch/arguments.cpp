@@ -197,7 +197,7 @@ void ArgumentPacker::bytes(size_t index, std::span<const uint8_t> value) {
   store(parameter, value.data());
 }
 
-void refuse_argument_count(const Kernel& kernel, int64_t given, std::string_view advice) {
+void refuse_parameter_count(const Kernel& kernel, int64_t given, std::string_view advice) {
   throw TypeError(text(kernel_text(kernel.name()), " takes ", kernel.signature().parameters.size(), " arguments (",
                        kernel.signature().text(), "), given ", given, advice));
 }

@@ -98,7 +98,7 @@ class ArgumentPacker {
 };
 
 /// Throws TypeError for a call that has not as many arguments as the kernel; the advice follows the numbers.
-[[noreturn]] void refuse_argument_count(const Kernel& kernel, int64_t given, std::string_view advice = {});
+[[noreturn]] void refuse_parameter_count(const Kernel& kernel, int64_t given, std::string_view advice = {});
 
 /// Throws ValueError for arguments that the caller has packed, and that are longer than the kernel's.
 void check_argument_bytes(const Kernel& kernel, size_t given);

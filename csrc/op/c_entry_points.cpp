@@ -26,7 +26,7 @@ void wave_launch_kernel(void* stream, void* function, int shared_memory_bytes, i
                         int num_args) {
   const Kernel& kernel = find_raw(reinterpret_cast<uint64_t>(function));
   const auto& parameters = kernel.signature().parameters;
-  if (static_cast<size_t>(num_args) != parameters.size()) refuse_argument_count(kernel, num_args);
+  if (static_cast<size_t>(num_args) != parameters.size()) refuse_parameter_count(kernel, num_args);
   Call call(kernel);
   for (const Parameter& parameter : parameters) call.packer.raw(parameter.offset, *args++, parameter.size);
   complete_raw(call, raw_options({grid_x, grid_y, grid_z}, {block_x, block_y, block_z},

@@ -225,7 +225,7 @@ void refuse_count(const Kernel& kernel, Py_ssize_t given, PyObject* keyword_name
     if (!is_parameter(kernel, name)) continue;
     advice = text(": '", name, "' is a parameter, which are all passed by place, not by name");
   }
-  refuse_argument_count(kernel, given, advice);
+  refuse_parameter_count(kernel, given, advice);
 }
 
 template <class Strength>
