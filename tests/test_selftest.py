@@ -70,6 +70,15 @@ def test_a_difference_is_found(processor: str) -> None:
     assert "v32 of lane " in lines[-2]
 
 
+@pytest.mark.parametrize("processor", sorted(_selftest_cases.SAME))
+def test_processors_that_share_instructions(processor: str) -> None:
+    """The target may be named, as it may where they have their own."""
+    command = ["-m", "wave_runtime", "selftest", "--device", "cpu", "--rows", "v_add_f32_e32", "--target", processor]
+    done = warm_python.run(*command)
+    assert done.returncode == 0, done.stderr
+    assert f"instructions of {_selftest_cases.SAME[processor][0]}" in done.stdout
+
+
 # Prints a digest of what the emulator makes of some products.
 DIGEST = """
 import hashlib

@@ -88,26 +88,26 @@ AS_THEY_ARE = ("make_graphed_callables", "memory_summary")
 
 
 def is_available() -> bool:
-    """Whether there is a GPU: yes."""
+    """Whether there is a GPU, which is always so."""
     return True
 
 
 def is_initialized() -> bool:
-    """Whether torch.cuda is in use: always."""
+    """Whether torch.cuda is in use, which is always so."""
     return True
 
 
 def init() -> None:
-    """Nothing is left to initialize."""
+    """Do nothing: there is nothing to initialize."""
 
 
 def device_count() -> int:
-    """As many as emulate(devices=) says."""
+    """How many devices there are: as many as emulate(devices=) says."""
     return current().count
 
 
 def current_device() -> int:
-    """The thread's current device."""
+    """The index of the thread's current device."""
     return current().thread.index
 
 
@@ -133,31 +133,31 @@ class device:
 
 
 class device_of(device):
-    """The same for a tensor's device, which is the current one: tensors do not tell."""
+    """A context in which a tensor's device is the current one. It already is, since CPU tensors do not name a GPU."""
 
     def __init__(self, obj: Any) -> None:
         super().__init__(-1)
 
 
 def get_device_name(device: Any = None) -> str:
-    """Says that it is none."""
+    """The name of a device, which says that it is emulated."""
     index_of(device)
     return f"Wave Runtime emulator ({current().name})"
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """As torch for ROCm says it: (9, 4) of gfx942."""
+    """Major and minor number of the processor, as torch for ROCm has them: (9, 4) of gfx942."""
     index_of(device)
     return current().version
 
 
 def get_arch_list() -> list[str]:
-    """The processor."""
+    """The name of the processor, the only one that programs may be compiled for."""
     return [current().name]
 
 
 def get_device_properties(device: Any = None) -> SimpleNamespace:
-    """The processor's figures under torch's names; the memory is the host's. What is not known of it is not there."""
+    """The processor's figures under torch's names, without those that are not known. The memory is the host's."""
     gpu, figures = current(), current().figures
     index = index_of(device)
     major, minor = gpu.version
@@ -184,18 +184,18 @@ def get_device_properties(device: Any = None) -> SimpleNamespace:
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Yes: all memory is the process's."""
+    """Whether devices reach each other's memory, which is always so: all of it is the process's."""
     index_of(device), index_of(peer_device)
     return True
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Yes."""
+    """Whether there is bf16, which is always so."""
     return True
 
 
 def is_tf32_supported() -> bool:
-    """As torch for ROCm says it: of gfx942 and gfx950."""
+    """Whether there is TF32: on gfx942 and gfx950, as torch for ROCm says."""
     return (9, 4) <= current().version < (10, 0)
 
 
@@ -203,7 +203,7 @@ def is_tf32_supported() -> bool:
 
 
 class Stream:
-    """One that is always empty."""
+    """A stream whose work is always done."""
 
     def __init__(self, device: Any = None, priority: int = 0, **options: Any) -> None:
         self.device = torch.device("cuda", index_of(device))
@@ -214,25 +214,25 @@ class Stream:
 
     @property
     def _as_parameter_(self) -> ctypes.c_void_p:
-        """What functions of a library are passed for it."""
+        """The handle that functions of a library are passed for the stream."""
         return ctypes.c_void_p(self.cuda_stream)
 
     def synchronize(self) -> None:
-        """Nothing is under way."""
+        """Do nothing: no work is under way."""
         refuse_to_wait("Stream.synchronize")
 
     wait_event = wait_stream = lambda self, other: None
 
     def query(self) -> bool:
-        """Whether all is done: yes."""
+        """Whether all work is done, which is always so."""
         return True
 
     def is_capturing(self) -> bool:
-        """Whether a graph is captured on it."""
+        """Whether a graph is captured on the stream."""
         return is_capturing() and self is current_stream(self.device_index)
 
     def record_event(self, event: Event | None = None) -> Event:
-        """An event that has been recorded now."""
+        """Return an event that has been recorded now."""
         event = Event() if event is None else event
         event.record(self)
         return event
@@ -275,15 +275,15 @@ class Event:
         return (end_event._at - self._at) * 1e3
 
     def query(self) -> bool:
-        """Whether it has happened: yes."""
+        """Whether the event has happened, which is always so."""
         return True
 
     def synchronize(self) -> None:
-        """Nothing is under way."""
+        """Do nothing: no work is under way."""
         refuse_to_wait("Event.synchronize")
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Nothing is under way."""
+        """Do nothing: no work is under way."""
 
 
 _default_streams: dict[int, Stream] = {}
@@ -303,7 +303,7 @@ def current_stream(device: Any = None) -> Stream:
 
 
 def current_raw_stream(device: int) -> int:
-    """The handle of that stream."""
+    """The handle of the thread's current stream on a device."""
     handle: int = current_stream(device).cuda_stream
     return handle
 
@@ -338,7 +338,7 @@ def stream(stream: Stream | None) -> StreamContext:
 
 
 def synchronize(device: Any = None) -> None:
-    """Nothing is under way."""
+    """Do nothing: no work is under way."""
     index_of(device)
     refuse_to_wait("torch.cuda.synchronize")
 
@@ -352,11 +352,11 @@ def is_current_stream_capturing() -> bool:
 
 
 def _nothing(*args: Any, **options: Any) -> None:
-    """There is no such cache or count."""
+    """Do nothing: there is no such cache or count."""
 
 
 def _zero(device: Any = None) -> int:
-    """Bytes: none."""
+    """How many bytes are in use, of which none are counted."""
     index_of(device)
     return 0
 
@@ -369,13 +369,13 @@ memory_cached = max_memory_cached = _zero
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """Zero for each figure."""
+    """The figures of the allocator, which are all zero."""
     index_of(device)
     return collections.Counter(dict.fromkeys(("num_ooms", "num_alloc_retries"), 0))  # memory_summary looks for these
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Bytes of the host's memory that are free, and all of them."""
+    """How many bytes of the host's memory are free, and how many there are."""
     index_of(device)
     page = os.sysconf("SC_PAGE_SIZE")
     return os.sysconf("SC_AVPHYS_PAGES") * page, os.sysconf("SC_PHYS_PAGES") * page
@@ -393,34 +393,34 @@ def manual_seed(seed: int) -> None:
 
 
 def seed() -> None:
-    """Seed it with a number that is not known before."""
+    """Seed the generator of the CPU with a number that is not known before."""
     torch.default_generator.seed()
 
 
 def initial_seed() -> int:
-    """What it was seeded with."""
+    """The number that the generator of the CPU was seeded with."""
     return torch.default_generator.initial_seed()
 
 
 def get_rng_state(device: Any = "cuda") -> torch.Tensor:
-    """Its state."""
+    """The state of the generator of the CPU."""
     index_of(device)
     return torch.default_generator.get_state()
 
 
 def get_rng_state_all() -> list[torch.Tensor]:
-    """Its state, for each device."""
+    """The state of the generator of the CPU, once for each device."""
     return [get_rng_state(index) for index in range(device_count())]
 
 
 def set_rng_state(new_state: torch.Tensor, device: Any = "cuda") -> None:
-    """Set its state."""
+    """Set the state of the generator of the CPU."""
     index_of(device)
     torch.default_generator.set_state(new_state)
 
 
 def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
-    """Set its state: the last one counts."""
+    """Set the state of the generator of the CPU to the last of several."""
     for state in new_states:
         set_rng_state(state)
 
@@ -447,7 +447,7 @@ def refusing(name: str, original: Any) -> Any:
 
 
 def current_accelerator(check_available: bool = False) -> torch.device:
-    """torch.accelerator's: the kind of device."""
+    """The kind of device, for torch.accelerator."""
     return torch.device("cuda")
 
 
