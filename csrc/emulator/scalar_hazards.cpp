@@ -44,12 +44,6 @@ What what_of(const isa::Row& row) {
   }
 }
 
-/// S_CBRANCH_VCCZ and S_CBRANCH_VCCNZ, which name it in no operand.
-bool branches_on_vcc(const isa::Row& row) {
-  constexpr u32 kVccz = 0x23, kVccnz = 0x24;
-  return row.format == isa::Format::SOPP && (row.opcode == kVccz || row.opcode == kVccnz);
-}
-
 bool goes_elsewhere(const isa::Row& row, const Touched& touched) {
   if (row.kind != Kind::Control) return false;
   const auto is_target = [](const isa::Operand& operand) { return operand.kind == isa::OperandKind::BranchTarget; };
@@ -88,7 +82,7 @@ ScalarHazards::Role ScalarHazards::role_of(const isa::Instruction& instruction, 
   role.reads = registers_of(touched.scalar_reads);
   role.writes = registers_of(touched.scalar_writes);
   role.reads_vcc = touched.scalar_reads.contains(sreg::kVcc) || touched.scalar_reads.contains(sreg::kVcc + 1) ||
-                   reads_late || branches_on_vcc(row);
+                   reads_late || (row.traits & isa::kBranchesOnVcc) != 0;
   role.writes_vcc = touched.scalar_writes.contains(sreg::kVcc) || touched.scalar_writes.contains(sreg::kVcc + 1);
   if (role.what != What::Vector) return role;
   for (u32 code = 0; code < kEnd; ++code) {

@@ -1,7 +1,9 @@
 #include "emulator/wait_states.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "base/error.h"
 #include "emulator/isa/operand.h"
 
 namespace wave::emulator {
@@ -71,8 +73,8 @@ constexpr WaitRules kGfx9 =
 constexpr WaitRules kCdna2 = kGfx9 | kVectorToMatrix | kExecToMatrix | kDotToOther;
 constexpr WaitRules kGfx940 =
     kCdna2 | kStoreToVector2 | kTransToVector | kPartToVector | kScalarToVector | kVectorToReadlane | kExecToLane;
-constexpr struct {
-  std::string_view table;
+constexpr struct Table {
+  std::string_view name;
   WaitRules rules;
   bool has_scalar_hazards = false;
 } kTables[] = {
@@ -80,10 +82,18 @@ constexpr struct {
     {"gfx90a", kCdna2 | kStoreToVector1},
     {"gfx942", kGfx940},
     {"gfx950", kGfx940 | kVectorToPermlane | kExecToPermlane},
+    {"gfx1030", 0},
     {"gfx1100", kMatrixToFactor | kTransToVectors | kExecToPermlanes},
     {"gfx1150", kMatrixToFactor | kExecToPermlanes},
     {"gfx1201", kMatrixToFactor | kExecToPermlanes, true},
 };
+
+/// Every instruction table has one, if only without rules: of one that is missing all code would look right.
+const Table& find_table(std::string_view name) {
+  const auto found = std::ranges::find(kTables, name, &Table::name);
+  if (found == std::end(kTables)) throw RuntimeError(text("no wait states are known of the instructions of ", name));
+  return *found;
+}
 
 bool is_vector_alu(const isa::Row& row) { return row.kind == Kind::VectorAlu || row.kind == Kind::DotProduct; }
 bool is_matrix(const isa::Row& row) { return row.kind == Kind::Matrix || row.kind == Kind::SparseMatrix; }
@@ -183,17 +193,9 @@ WaitRules second_roles(const isa::Instruction& instruction, const Touched& touch
 
 std::span<const WaitRule> wait_rules() { return kRules; }
 
-WaitRules wait_rules_of(std::string_view table) {
-  for (const auto& known : kTables) {
-    if (known.table == table) return known.rules;
-  }
-  return 0;
-}
+WaitRules wait_rules_of(std::string_view table) { return find_table(table).rules; }
 
-bool has_scalar_hazards(std::string_view table) {
-  return std::ranges::any_of(kTables,
-                             [&](const auto& known) { return known.table == table && known.has_scalar_hazards; });
-}
+bool has_scalar_hazards(std::string_view table) { return find_table(table).has_scalar_hazards; }
 
 WaitRoles wait_roles(const isa::Instruction& instruction, const Touched& touched, WaitRules rules) {
   const isa::Row& row = *instruction.row;

@@ -33,10 +33,15 @@ namespace {
 
 /// The names of the bits that are set: of kNeg "Neg".
 template <class Flag, size_t... kBit>
-py::list flag_names(uint32_t flags, std::index_sequence<kBit...>) {
+py::list flag_names(uint64_t flags, std::index_sequence<kBit...>) {
   py::list found;
-  ((flags >> kBit & 1 ? found.append(py::enumerator<static_cast<Flag>(1u << kBit)>().substr(1)) : void()), ...);
+  ((flags >> kBit & 1 ? found.append(py::enumerator<static_cast<Flag>(uint64_t{1} << kBit)>().substr(1)) : void()),
+   ...);
   return found;
+}
+template <class Flag>
+py::list flag_names(uint64_t flags) {
+  return flag_names<Flag>(flags, std::make_index_sequence<8 * sizeof(Flag)>{});
 }
 
 }  // namespace
@@ -65,14 +70,13 @@ py::object to_object(const isa::MatrixProduct& matrix) {
 }
 
 py::dict row_as_dict(const isa::Row& row) {
-  constexpr std::make_index_sequence<32> kBits;
   return py::make_dict({WAVE_MEMBERS(row, generation, format, opcode, mnemonic),
                         {"base_name", isa::base_name(row)},
                         WAVE_MEMBERS(row, mask, match, ignored),
-                        {"modifiers", flag_names<isa::Modifier>(row.modifiers, kBits)},
+                        {"modifiers", flag_names<isa::Modifier>(row.modifiers)},
                         {"operands", py::list_of(std::span(row.operands, row.operand_count))},
                         WAVE_MEMBERS(row, kind),
-                        {"traits", flag_names<isa::Trait>(row.traits, kBits)},
+                        {"traits", flag_names<isa::Trait>(row.traits)},
                         {"memory", to_object(row.memory)},
                         {"matrix", to_object(row.matrix)}});
 }

@@ -59,13 +59,17 @@ NAMED_TRAITS = {
     "GetsHardware": r"s_getreg_b32",
     "MakesFp8": r"v_cvt_(scalef32_)?(pk|sr|sr_pk)_fp8_.*",
     "MakesBf8": r"v_cvt_(scalef32_)?(pk|sr|sr_pk)_bf8_.*",
+    "Invalidates": r"buffer_(inv|wbinvl1|wbinvl1_vol|gl0_inv)|global_(inv|wbinv)",
+    "InvalidatesNext": r"buffer_(wbinvl1|wbinvl1_vol|gl1_inv)",
+    "WritesBack": r"buffer_wbl2|global_(wb|wbinv)",
+    "BranchesOnVcc": r"s_cbranch_vccn?z",
 }
 TRAIT_ORDER = (
     "WritesScc", "WritesMask", "WritesExec", "SignedLiteral", "SplatConstants", "SignedFactors", "ToUpperHalf",
     "DataFirst", "NoLiteral", "NotToM0", "NotToExec", "ExecAddress", "DelayCodes", "Xdl",
     "LoadCount", "StoreCount", "LdsCount", "ScalarCount", "AnyTuple", "MixedFormats", "LateResult", "IndexKey",
     "BarrierSignal", "Transcendental", "OneLane", "Permlane", "ReadsVccLate", "ReadsM0", "SetsHardware", "GetsHardware",
-    "MakesFp8", "MakesBf8",
+    "MakesFp8", "MakesBf8", "Invalidates", "InvalidatesNext", "WritesBack", "BranchesOnVcc",
 )  # fmt: skip
 
 # The counters that waits are for.

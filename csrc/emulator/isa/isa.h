@@ -177,7 +177,7 @@ struct MatrixProduct {
 
 /// What an instruction does besides its operands, or asks of them. Counters have the names of GFX12: LOADcnt is vmcnt
 /// of others, which counts stores too on GFX9; DScnt and KMcnt are lgkmcnt together.
-enum Trait : uint32_t {
+enum Trait : uint64_t {
   kWritesScc = 1u << 0,       ///< SCC
   kWritesMask = 1u << 1,      ///< a vector instruction: a mask of lanes, to a scalar operand or, without one, to EXEC
   kWritesExec = 1u << 2,      ///< EXEC, whether or not an operand names it
@@ -202,15 +202,19 @@ enum Trait : uint32_t {
   kIndexKey = 1u << 21,       ///< of a sparse product: OP_SEL[1:0] says which part of SRC2 has the indices (GFX12)
   kBarrierSignal = 1u << 22,  ///< a wave comes to a barrier, and goes on
   // What "Manually Inserted Wait States" tells apart:
-  kTranscendental = 1u << 23,  ///< of the unit for rcp, sqrt, exp and their like
-  kOneLane = 1u << 24,         ///< V_READLANE, V_READFIRSTLANE, V_WRITELANE
-  kPermlane = 1u << 25,        ///< V_PERMLANE, DS_PERMUTE, DS_BPERMUTE
-  kReadsVccLate = 1u << 26,    ///< V_DIV_FMAS
-  kReadsM0 = 1u << 27,         ///< and asks for it when the instruction before may not have written it
-  kSetsHardware = 1u << 28,    ///< S_SETREG
-  kGetsHardware = 1u << 29,    ///< S_GETREG
-  kMakesFp8 = 1u << 30,        ///< a conversion to FP8
-  kMakesBf8 = 1u << 31,        ///< ... to BF8
+  kTranscendental = 1u << 23,     ///< of the unit for rcp, sqrt, exp and their like
+  kOneLane = 1u << 24,            ///< V_READLANE, V_READFIRSTLANE, V_WRITELANE
+  kPermlane = 1u << 25,           ///< V_PERMLANE, DS_PERMUTE, DS_BPERMUTE
+  kReadsVccLate = 1u << 26,       ///< V_DIV_FMAS
+  kReadsM0 = 1u << 27,            ///< and asks for it when the instruction before may not have written it
+  kSetsHardware = 1u << 28,       ///< S_SETREG
+  kGetsHardware = 1u << 29,       ///< S_GETREG
+  kMakesFp8 = 1u << 30,           ///< a conversion to FP8
+  kMakesBf8 = 1u << 31,           ///< ... to BF8
+  kInvalidates = 1ull << 32,      ///< the wave's own cache, and those behind it as far as SC or SCOPE say
+  kInvalidatesNext = 1ull << 33,  ///< the cache behind that
+  kWritesBack = 1ull << 34,       ///< caches, as far as SC1 or SCOPE say
+  kBranchesOnVcc = 1ull << 35,    ///< which no operand names
 };
 
 struct Row {
@@ -224,7 +228,7 @@ struct Row {
   uint64_t match;        ///< ... and their values
   uint64_t ignored;      ///< the bits that the hardware does not look at; a decoded instruction has zeros there
   uint32_t modifiers;    ///< which modifiers the instruction takes (enum Modifier)
-  uint32_t traits;       ///< enum Trait
+  uint64_t traits;       ///< enum Trait
   MemoryAccess memory;   ///< of instructions that access memory for lanes, or SMEM
   MatrixProduct matrix;  ///< of Matrix and SparseMatrix; else all zeros
   uint8_t operand_count;

@@ -9,63 +9,27 @@ namespace {
 /// Of SCOPE: SCOPE_CU, SCOPE_SE, SCOPE_DEV, SCOPE_SYS.
 constexpr uint32_t kEngineScope = 1, kDeviceScope = 2;
 
-/// BUFFER_INV and BUFFER_WBL2 with SC1 are of agent scope or beyond, BUFFER_INV with SC0 alone of the workgroup's.
-CacheControl control_gfx9(const Instruction& instruction) {
-  constexpr uint16_t kWriteBack = 0x28, kInvalidate = 0x29, kInvalidateL1 = 0x3e, kInvalidateL1Volatile = 0x3f;
-  const uint16_t opcode = instruction.row->opcode;
-  if (precedes_gfx940(*instruction.row)) {
-    const bool invalidates = opcode == kInvalidateL1 || opcode == kInvalidateL1Volatile;
-    return {false, invalidates, invalidates};
-  }
-  if (instruction.row->format != Format::MUBUF) return {};
-  const bool is_of_agent = instruction[Field::SC1] != 0, is_of_group = is_of_agent || instruction[Field::SC0] != 0;
-  return {opcode == kWriteBack && is_of_agent, opcode == kInvalidate && is_of_group,
-          opcode == kInvalidate && is_of_agent};
-}
-
-/// The workgroup's scope takes BUFFER_GL0_INV, the agent's BUFFER_GL1_INV and then it (LLVM AMDGPU usage guide, "Memory
-/// Model GFX10-GFX11").
-CacheControl control_gfx10(const Instruction& instruction) {
-  constexpr uint16_t kInvalidateGl0 = 0x71, kInvalidateGl1 = 0x72;
-  const Row& row = *instruction.row;
-  if (row.format != Format::MUBUF) return {};
-  return {false, row.opcode == kInvalidateGl0, row.opcode == kInvalidateGl1};
-}
-
-CacheControl control_gfx11(const Instruction& instruction) {
-  constexpr uint16_t kInvalidateGl0 = 0x2b, kInvalidateGl1 = 0x2c;
-  const Row& row = *instruction.row;
-  if (row.format != Format::MUBUF) return {};
-  return {false, row.opcode == kInvalidateGl0, row.opcode == kInvalidateGl1};
-}
-
-CacheControl control_gfx12(const Instruction& instruction) {
-  constexpr uint16_t kInvalidate = 0x2b, kWriteBack = 0x2c, kBoth = 0x4f;
-  const uint16_t opcode = instruction.row->opcode;
-  if (instruction.row->format != Format::GLOBAL) return {};
-  const uint32_t scope = instruction[Field::SCOPE];
-  const bool invalidates = opcode == kInvalidate || opcode == kBoth,
-             writes_back = opcode == kWriteBack || opcode == kBoth;
-  return {writes_back && scope >= kDeviceScope, invalidates && scope >= kEngineScope,
-          invalidates && scope >= kDeviceScope};
-}
-
 }  // namespace
 
+// On gfx942 and gfx950 BUFFER_INV and BUFFER_WBL2 with SC1 are of agent scope or beyond, BUFFER_INV with SC0 alone of
+// the workgroup's. On RDNA the workgroup's scope takes BUFFER_GL0_INV, the agent's BUFFER_GL1_INV and then it (LLVM
+// AMDGPU usage guide, "Memory Model GFX10-GFX11").
 CacheControl cache_control(const Instruction& instruction) {
   const Row& row = *instruction.row;
-  if (row.kind != Kind::VectorMemory || row.memory.direction != MemoryAccess::Direction::None) return {};
-  switch (row.generation) {
-    case Generation::GFX9:
-      return control_gfx9(instruction);
-    case Generation::GFX10:
-      return control_gfx10(instruction);
-    case Generation::GFX11:
-      return control_gfx11(instruction);
-    case Generation::GFX12:
-      return control_gfx12(instruction);
+  const bool writes_back = (row.traits & kWritesBack) != 0, invalidates = (row.traits & kInvalidates) != 0,
+             invalidates_next = (row.traits & kInvalidatesNext) != 0;
+  if (!writes_back && !invalidates && !invalidates_next) return {};
+  bool is_of_group = true, is_of_agent = true;
+  if (row.generation == Generation::GFX12) {
+    is_of_group = instruction[Field::SCOPE] >= kEngineScope;
+    is_of_agent = instruction[Field::SCOPE] >= kDeviceScope;
+  } else if (must_write_back(row)) {
+    is_of_agent = instruction[Field::SC1] != 0;
+    is_of_group = is_of_agent || instruction[Field::SC0] != 0;
+  } else {
+    return {false, invalidates, invalidates_next};
   }
-  return {};
+  return {writes_back && is_of_agent, invalidates && is_of_group, invalidates && is_of_agent};
 }
 
 bool must_write_back(const Row& row) { return row.generation == Generation::GFX9 && !precedes_gfx940(row); }

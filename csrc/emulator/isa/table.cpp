@@ -58,7 +58,7 @@ constexpr Detail matrix(uint8_t m, uint8_t n, uint8_t k, uint8_t blocks, Element
 }
 
 constexpr Row make_row(Generation generation, Format format, uint16_t opcode, const char* mnemonic, uint64_t mask,
-                       uint64_t match, uint64_t ignored, uint32_t modifiers, Kind kind, uint32_t traits, Detail detail,
+                       uint64_t match, uint64_t ignored, uint32_t modifiers, Kind kind, uint64_t traits, Detail detail,
                        std::initializer_list<Operand> operands) {
   Row row{generation,
           format,
