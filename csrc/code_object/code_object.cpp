@@ -17,8 +17,7 @@ namespace wave {
 namespace {
 
 constexpr uint64_t kAbiVersionOffset = 8;
-constexpr uint64_t kEntryAlignment = 256;            // AMDGPU usage guide, "Kernel Descriptor": of the kernel's entry
-constexpr uint32_t kDefaultMaxWorkgroupSize = 1024;  // of every processor
+constexpr uint64_t kEntryAlignment = 256;  // AMDGPU usage guide, "Kernel Descriptor": of the kernel's entry
 
 // What all steps of reading the kernels look at.
 struct Parts {
@@ -137,7 +136,7 @@ void describe_from_descriptor(KernelInfo& kernel, const Target& target) {
   if (processor != nullptr && processor->unified_vgprs) {
     metadata.agpr_count = metadata.vgpr_count - std::min(metadata.vgpr_count, descriptor.accum_offset);
   }
-  metadata.max_flat_workgroup_size = kDefaultMaxWorkgroupSize;
+  metadata.max_flat_workgroup_size = kMostWorkItems;
   metadata.uses_dynamic_stack = descriptor.uses_dynamic_stack;
 }
 

@@ -14,8 +14,6 @@
 namespace wave {
 namespace {
 
-constexpr uint32_t kMaxWorkgroupSize = 1024;  // of every processor
-
 uint64_t ceil_divide(uint64_t value, uint64_t divisor) { return (value + divisor - 1) / divisor; }
 
 // What one kernel finds on a unit (compute unit or workgroup processor).
@@ -90,8 +88,8 @@ Occupancy occupancy(const ProcessorLimits& limits, const Target& target, const K
   const auto refuse = [&](const std::string& reason) {
     throw ValueError(text("kernel ", kernel.metadata.name, " on ", target.processor, ": ", reason));
   };
-  if (workgroup_size == 0 || workgroup_size > kMaxWorkgroupSize) {
-    refuse(text("workgroups have 1 to ", kMaxWorkgroupSize, " work-items, not ", workgroup_size));
+  if (workgroup_size == 0 || workgroup_size > kMostWorkItems) {
+    refuse(text("workgroups have 1 to ", kMostWorkItems, " work-items, not ", workgroup_size));
   }
   if (lds_bytes > limits.lds_bytes) {
     refuse(text(lds_bytes, " bytes of LDS are more than the ", limits.lds_bytes, " that a workgroup may have"));

@@ -1,6 +1,7 @@
 // What a code object was built for: a processor and its settings (LLVM AMDGPU usage guide, "Target ID").
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -74,6 +75,11 @@ struct Target {
   /// or the same processor for code with architecture-specific features. PTX runs on more: see select.h.
   bool runs_on(const Target& device) const;
 };
+
+/// Work-items of a workgroup, on every processor.
+inline constexpr uint32_t kMostWorkItems = 1024;
+/// Workgroups that HIP launches along x, y and z.
+inline constexpr std::array<uint32_t, 3> kMostWorkgroups{INT32_MAX, 65536, 65536};
 
 /// What one compute unit of a processor offers. On gfx10 and later, where a workgroup processor is two compute units
 /// with two SIMDs each, a kernel in WGP mode finds twice the SIMDs, LDS and workgroup slots.

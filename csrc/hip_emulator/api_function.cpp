@@ -9,8 +9,6 @@ namespace wave::hip {
 
 namespace {
 
-constexpr int kMostItems = 1024;  // of a workgroup
-
 using hip_emulator::find_kernel;
 std::shared_ptr<KernelFunction> find_kernel(const void* host) { return host_program().kernel(host, current_device()); }
 
@@ -78,7 +76,8 @@ Error max_active(const char* name, int* blocks, auto function, int block_size, s
   return call(name, [&] {
     require(blocks != nullptr && block_size > 0);
     const auto found = find_kernel(function);
-    const bool fits = block_size <= kMostItems && shared_memory <= emulator::device_processor().limits.lds_bytes;
+    const bool fits =
+        block_size <= int{kMostWorkItems} && shared_memory <= emulator::device_processor().limits.lds_bytes;
     *blocks = fits ? active_workgroups(*found, block_size, shared_memory) : 0;
   });
 }
@@ -93,7 +92,7 @@ Error potential_block(const char* name, int* grid, int* block, auto function, si
     const auto& processor = emulator::device_processor();
     const int wave = static_cast<int>(processor.lanes);
     const int compiled_for = static_cast<int>(found->kernel->metadata.max_flat_workgroup_size);
-    int most = compiled_for > 0 ? std::min(compiled_for, kMostItems) : kMostItems;
+    int most = compiled_for > 0 ? std::min(compiled_for, int{kMostWorkItems}) : int{kMostWorkItems};
     if (limit > 0) most = std::min(most, std::max(limit, wave));
     int best = 0;
     *grid = *block = 0;

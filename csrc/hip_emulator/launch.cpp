@@ -82,13 +82,12 @@ using Fail = const std::function<void(Code, const std::string&)>&;
 /// may have more workgroups along y and z than others, except where their numbers have 16 bits: rocBLAS launches so
 /// many.
 void check_grid(const LaunchRequest& request, Fail fail) {
-  constexpr Counts kMost = {INT32_MAX, 65536, 65536};
   const bool is_limited = request.host == nullptr || emulator::device_processor().ids_in_ttmp;
   for (int axis = 0; axis < 3; ++axis) {
     const uint64_t grid = request.grid[axis], block = request.block[axis];
-    if (!request.cooperative && grid > kMost[axis] && (is_limited || axis == 0)) {
+    if (!request.cooperative && grid > kMostWorkgroups[axis] && (is_limited || axis == 0)) {
       const Code code = request.host == nullptr ? hipErrorInvalidValue : hipErrorInvalidConfiguration;
-      fail(code, text(grid, " workgroups in ", "xyz"[axis], ", HIP launches at most ", kMost[axis]));
+      fail(code, text(grid, " workgroups in ", "xyz"[axis], ", HIP launches at most ", kMostWorkgroups[axis]));
     }
     const bool is_limited_in_items = request.cooperative || request.host != nullptr || axis == 0;
     if (is_limited_in_items && grid * block > UINT32_MAX) {
@@ -107,9 +106,9 @@ void check_geometry(const LaunchRequest& request, const KernelMetadata& metadata
   const bool hides_block = has_zero(request.block) && !request.counts_items;  // work-items are their product
   if (has_zero(request.grid) || hides_block) fail(hipErrorInvalidValue, "a grid or block extent of 0");
   if (has_zero(request.block)) fail(hipErrorInvalidConfiguration, "a block extent of 0");
-  constexpr uint64_t kLimit = 1024;
   const uint64_t items = product(request.block), compiled_for = metadata.max_flat_workgroup_size;
-  if (items > kLimit) fail(hipErrorInvalidValue, text("a block of ", items, " work-items, the limit is ", kLimit));
+  if (items > kMostWorkItems)
+    fail(hipErrorInvalidValue, text("a block of ", items, " work-items, the limit is ", kMostWorkItems));
   if (compiled_for != 0 && items > compiled_for) {
     fail(hipErrorLaunchFailure, text("a block of ", items, " work-items, it was compiled for ", compiled_for));
   }

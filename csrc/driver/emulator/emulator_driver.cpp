@@ -40,9 +40,9 @@ class EmulatorDriver : public Driver {
   static DeviceInfo make_device(const ProcessorTraits& processor) {
     return {.name = "emulator",
             .target = Target::parse(processor.code),
-            .max_grid = {INT32_MAX, 65536, 65536},
-            .max_block = {1024, 1024, 1024},
-            .max_block_size = 1024,
+            .max_grid = kMostWorkgroups,
+            .max_block = {kMostWorkItems, kMostWorkItems, kMostWorkItems},
+            .max_block_size = kMostWorkItems,
             .shared_memory = processor.limits.lds_bytes,
             .multiprocessors = processor.multiprocessors(),
             .cooperative = true,
