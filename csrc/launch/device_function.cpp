@@ -227,7 +227,8 @@ std::string generic_for(const Kernel& kernel) {
     for (const Target& target : emulator_targets()) append(runs += runs.empty() ? "" : ", ", target.processor);
     throw ValueError(text(kernel_text(kernel.name()), " was built for ", built_for,
                           ", and the emulator, which launches on CPU tensors, runs code for ", runs,
-                          ": move the tensors to a device of that kind, or build the kernel for gfx942",
+                          ", and for generic targets that cover these: move the tensors to a device of that kind, or "
+                          "build the kernel for gfx942",
                           generic_for(kernel)));
   }
   throw ValueError(text(kernel_text(kernel.name()), " was built for ", built_for, ", ", place.text(), " (", device.name,
