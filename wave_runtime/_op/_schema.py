@@ -8,12 +8,17 @@ from typing import Any
 
 import torch
 
+# Where torch has operators of its own, to which a definition would add an overload that calls may reach instead.
+OF_TORCH = ("aten", "prim", "prims", "quantized")
+
 
 def split_name(name: str) -> tuple[str, str]:
     """The two parts of ``"mylib::gemm"``. Raises ValueError where the name has another form."""
     namespace, colons, short_name = name.partition("::")
     if not (colons and namespace.isidentifier() and short_name.isidentifier()):
         raise ValueError(f'define_op: expected a name "namespace::name", given "{name}"')
+    if namespace in OF_TORCH:
+        raise ValueError(f"define_op: '{name}': the namespace '{namespace}' is torch's own: choose another")
     return namespace, short_name
 
 
