@@ -113,10 +113,11 @@ print(compile(), log())
     assert done.stdout == "0 \n", done.stderr
 
 
-def test_an_option_names_another_processor(tmp_path: Path) -> None:
-    code = """
-create(b"extern \\"C\\" __global__ void nothing() {}")
-assert compile(b"--gpu-architecture=gfx1100") == 0, log()
+@pytest.mark.parametrize("target", ["gfx1100", "gfx11-generic"])
+def test_an_option_names_another_target(tmp_path: Path, target: str) -> None:
+    code = f"""
+create(b"extern \\"C\\" __global__ void nothing() {{}}")
+assert compile(b"--gpu-architecture={target}") == 0, log()
 module = ctypes.c_void_p()
 print(hip.hipModuleLoadData(ctypes.byref(module), code()))
 """

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from hip_rtc import run
+from requirements import need
 
 pytestmark = pytest.mark.needs("clang")
 
@@ -82,6 +84,16 @@ print(link("Destroy", state))
     )
     done = run(tmp_path, code)
     assert done.stdout == f"[0.0, 3.0, 6.0, 9.0]\n{3 if library == 'hiprtc' else 1}\n", done.stderr
+
+
+def test_bitcode_is_linked_with_a_compilers_own(tmp_path: Path) -> None:
+    """Which is for the version of code objects that the compiler makes where nobody names one."""
+    (tmp_path / "other.hip").write_text("__attribute__((device)) float scaled(float x) { return 2 * x; }\n")
+    kind = ["-x", "hip", "-nogpulib", "-nogpuinc", "--offload-device-only", "--no-gpu-bundle-output", "-emit-llvm"]
+    options = ["--offload-arch=gfx942", "-fgpu-rdc", "-c", tmp_path / "other.hip", "-o", tmp_path / "other.bc"]
+    subprocess.run([need("clang"), *kind, *options], check=True)
+    code = LINKING + f"begin(); assert add(user) == add(open('{tmp_path}/other.bc', 'rb').read()) == 0\n"
+    assert run(tmp_path, code + "print(complete())").stdout == "0\n"
 
 
 @pytest.mark.parametrize("library", ["hiprtc", "hip"])

@@ -105,7 +105,7 @@ std::vector<std::string> command_of(const std::string& compiler, const std::vect
   std::string processor = emulator::device_processor().code;
   std::vector<std::string> command{
       compiler, "-x",         "hip",      "--offload-device-only", "--no-gpu-bundle-output",
-      "-O3",    "-std=c++17", "-include", "hip/hip_runtime.h",     "-mcode-object-version=5"};
+      "-O3",    "-std=c++17", "-include", "hip/hip_runtime.h"};
   const std::vector<std::string> libraries = library_options(compiler);
   command.insert(command.end(), libraries.begin(), libraries.end());
   const fs::path headers = header_folder(compiler);
@@ -124,6 +124,12 @@ std::vector<std::string> command_of(const std::string& compiler, const std::vect
       command.insert(command.end(), {"-U__PTRDIFF_TYPE__", "-D__PTRDIFF_TYPE__=long long"});
     }
     if (option == kRelocatable) command.insert(command.end(), {"-emit-llvm", "-c"});
+  }
+  // The oldest version of code objects that each target has, as everywhere here, unless an option names one. Bitcode is
+  // linked with what others compile, which has the compiler's own version, 6 since LLVM 20: two are not linked.
+  if (std::ranges::find(options, kRelocatable) == options.end()) {
+    const bool generic = processor.find("-generic") != std::string::npos;
+    command.insert(command.begin() + 1, text("-mcode-object-version=", generic ? 6 : 5));
   }
   for (const std::string& last : {"--offload-arch=" + processor, source.string(), std::string("-o"), image.string()}) {
     command.push_back(last);
