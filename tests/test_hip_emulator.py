@@ -378,6 +378,19 @@ def test_visible_devices(visible: str, count: str) -> None:
     assert in_python(f"os.environ['HIP_VISIBLE_DEVICES'] = {visible!r}; " + code) == f"{count}\n"
 
 
+def test_properties_that_amds_runtime_sets_for_all_devices() -> None:
+    """CuPy 14 takes the number of globalL1CacheSupported for that of the multiprocessors, and launches as many blocks."""
+    code = """
+properties, value = ctypes.create_string_buffer(4096), ctypes.c_int(-1)
+assert hip.hipGetDevicePropertiesR0600(properties, 0) == 0
+for offset, attribute in ((628, 78), (632, 14), (636, 20), (712, 25)):
+    assert hip.hipDeviceGetAttribute(ctypes.byref(value), attribute, 0) == 0
+    assert int.from_bytes(properties.raw[offset : offset + 4], "little") == value.value
+    print(value.value)
+"""
+    assert in_python(code).split() == ["1", "1", "1", "2"]
+
+
 def test_what_devices_do_not_share() -> None:
     code = """
 for device in range(2):
