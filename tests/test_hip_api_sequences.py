@@ -100,6 +100,7 @@ class Sequences(RuleBasedStateMachine):
         super().__init__()
         self.api = self.library()
         self.last_error = SUCCESS
+        self.null = Stream(None)
         self.alive: list[Memory] = []
         self.made: list[tuple[str, int]] = []  # what is destroyed at the end
         self.free_before = self.free_bytes()
@@ -117,13 +118,13 @@ class Sequences(RuleBasedStateMachine):
 
     @initialize(target=streams)
     def null_stream(self) -> Stream:
-        return Stream(None)
+        return self.null
 
-    # Memory.
+    # Memory. hipMemset returns before its fill in the null stream is done, for which other streams need not wait.
 
     def add(self, pointer: c_void_p, size: int, is_host: bool) -> Memory:
         assert pointer.value is not None
-        memory = Memory(pointer.value, np.zeros(size, np.uint8), is_host)
+        memory = Memory(pointer.value, np.zeros(size, np.uint8), is_host, stream=self.null)
         for other in self.alive:
             apart = other.pointer + len(other.content) <= memory.pointer or memory.pointer + size <= other.pointer
             assert apart, "two allocations overlap"
