@@ -379,7 +379,7 @@ def test_visible_devices(visible: str, count: str) -> None:
 
 
 def test_properties_that_amds_runtime_sets_for_all_devices() -> None:
-    """CuPy 14 takes the number of globalL1CacheSupported for that of the multiprocessors, and launches as many blocks."""
+    """CuPy 14 takes the number of globalL1CacheSupported for that of the multiprocessors, and launches as many."""
     code = """
 properties, value = ctypes.create_string_buffer(4096), ctypes.c_int(-1)
 assert hip.hipGetDevicePropertiesR0600(properties, 0) == 0
