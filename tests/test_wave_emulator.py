@@ -66,9 +66,9 @@ def test_options_that_are_not_given_leave_the_environment_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("options", "variables", "message"),
     [
-        (["--target", "gfx900"], {}, "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx900: expected gfx1030 or"),
+        (["--target", "gfx900"], {}, "--target gfx900: expected gfx1030 or"),
         ([], {"WAVE_RUNTIME_EMULATOR_PROCESSOR": "gfx900"}, "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx900: expected gfx1030"),
-        (["--devices", "65"], {}, "WAVE_RUNTIME_EMULATOR_DEVICES=65: expected a whole number from 1 to 64"),
+        (["--devices", "65"], {}, "--devices 65: expected a whole number from 1 to 64"),
         ([], {"WAVE_RUNTIME_EMULATOR_DEVICES": "0"}, "WAVE_RUNTIME_EMULATOR_DEVICES=0: expected a whole number"),
     ],
 )

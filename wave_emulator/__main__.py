@@ -54,7 +54,15 @@ def _run(options: argparse.Namespace) -> None:
     """Become a program. Raises OSError where there is none, ValueError for a GPU that there is not."""
     program = shutil.which(options.program[0]) or options.program[0]
     os.environ.update(_hip.devices(options.target, options.devices, options.time_limit))
-    _hip.check_devices()
+    try:
+        _hip.check_devices()
+    except ValueError as error:
+        text = str(error)
+        if options.target is not None:
+            text = text.replace(f"{_hip.PROCESSOR}=", "--target ")
+        if options.devices is not None:
+            text = text.replace(f"{_hip.DEVICES}=", "--devices ")
+        raise ValueError(text) from None
     os.environ.update(_hip.variables_for(program))
     _hip.become(options.program)
 
