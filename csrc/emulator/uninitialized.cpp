@@ -112,6 +112,8 @@ void UninitializedChecker::decode(const Wave& wave, const isa::Instruction& inst
   const bool stores = row.memory.direction == Direction::Store || row.memory.direction == Direction::Atomic;
   const bool returns = (row.modifiers & isa::kReturn) == 0 || isa::returns_value(instruction);
   const bool to_lds = isa::loads_to_lds(instruction);
+  // D16, perhaps, which leaves half of the register.
+  const bool loads_part = row.memory.direction == Direction::Load && row.memory.bytes < sizeof(u32);
   bool writes_scalar = false;
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
     const Location location = isa::locate(instruction, operand);
@@ -140,7 +142,7 @@ void UninitializedChecker::decode(const Wave& wave, const isa::Instruction& inst
           decoded.reads.push_back(number);
         }
       }
-      const bool is_part = isa::is_16_bits(operand.type) && !is_vector_memory;
+      const bool is_part = isa::is_16_bits(operand.type) || loads_part;
       if (operand.written && (is_part || operand.read)) decoded.writes_whole = false;
       if (operand.written && operand.field == Field::SRC0) decoded.crosses_lanes = true;  // a swap, of lanes perhaps
     }
