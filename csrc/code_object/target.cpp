@@ -84,8 +84,6 @@ const Processor* find_machine(uint8_t machine) {
   return found == std::end(kProcessors) ? nullptr : found;
 }
 
-bool is_generic(std::string_view processor) { return processor.ends_with("-generic"); }
-
 // AMDGPU usage guide, "AMDGPU Generic Processors": code for a generic processor runs on those of its family. Each has
 // belonged to it since version 1.
 bool covers(const Target& generic, std::string_view name) {
@@ -197,6 +195,8 @@ void append(std::string& id, std::string_view name, Feature feature) {
 }
 
 }  // namespace
+
+bool is_generic(std::string_view processor) { return processor.ends_with("-generic"); }
 
 const Processor* find_processor(std::string_view name) {
   const auto* found = std::ranges::find(kProcessors, name, &Processor::name);

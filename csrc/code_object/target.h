@@ -24,6 +24,9 @@ struct Processor {
 /// The processor of this name, or nullptr where this version does not know it. Lives for the process.
 const Processor* find_processor(std::string_view name);
 
+/// Whether it is a name of one: "gfx11-generic".
+bool is_generic(std::string_view processor);
+
 /// The generic processor whose code runs on `processor`, or nullptr where there is none (gfx908, say).
 const Processor* find_generic_processor(const Processor& processor);
 

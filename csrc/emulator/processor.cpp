@@ -56,8 +56,7 @@ std::vector<const ProcessorTraits*> ProcessorRegistration::all() {
 
 std::vector<const ProcessorTraits*> device_processors() {
   std::vector<const ProcessorTraits*> devices = ProcessorRegistration::all();
-  std::erase_if(devices,
-                [](const ProcessorTraits* traits) { return std::string_view(traits->name).ends_with("-generic"); });
+  std::erase_if(devices, [](const ProcessorTraits* traits) { return is_generic(traits->name); });
   return devices;
 }
 

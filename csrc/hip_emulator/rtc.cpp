@@ -128,8 +128,8 @@ std::vector<std::string> command_of(const std::string& compiler, const std::vect
   // The oldest version of code objects that each target has, as everywhere here, unless an option names one. Bitcode is
   // linked with what others compile, which has the compiler's own version, 6 since LLVM 20: two are not linked.
   if (std::ranges::find(options, kRelocatable) == options.end()) {
-    const bool generic = processor.find("-generic") != std::string::npos;
-    command.insert(command.begin() + 1, text("-mcode-object-version=", generic ? 6 : 5));
+    const std::string_view name = std::string_view(processor).substr(0, processor.find(':'));
+    command.insert(command.begin() + 1, text("-mcode-object-version=", is_generic(name) ? 6 : 5));
   }
   for (const std::string& last : {"--offload-arch=" + processor, source.string(), std::string("-o"), image.string()}) {
     command.push_back(last);
