@@ -23,7 +23,7 @@ void LaneChecker::before(const Wave& wave, const Op* op) {
 }
 
 /// Through LDS, where each lane names another one by an address. Rotations name some lanes behind the last one, and
-/// mean those at the wave's begin; code for 64 lanes that goes to the other half names none but those that are missing.
+/// mean those at its beginning; code for 64 lanes that goes to the other half names none but those that are missing.
 void LaneChecker::exchange(const Wave& wave, const Op* op) {
   const u64 enabled = wave.exec();
   if (std::popcount(enabled) < 2) return;

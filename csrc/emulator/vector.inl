@@ -274,7 +274,7 @@ struct Vector<kBody, Result (*)(Args...)> {
     return is_mask(kIndex) ? wave.pair(op->vector.src[kIndex]) : 0;
   }
 
-  /// The rows of one that is none.
+  /// The rows of a source that is none.
   template <size_t kIndex, Sources kSources>
   [[gnu::always_inline]] static const LaneRow* plain_source(Wave& wave, const Op* op) {
     const uintptr_t rows = op->vector.rows[kIndex];

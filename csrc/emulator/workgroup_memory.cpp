@@ -66,11 +66,11 @@ void Workgroup::read_lds(AddressSpan span, void* to, int lane) const {
     return;
   }
   const AddressSpan inside = lds_bytes().common(span);
-  const u64 past = lds_bytes().excess(span);
-  const Checks* const checks = launch_.dispatch.checks;
-  const u64 most = checks != nullptr && checks->skips_faults() ? kSuspectOverReadOfLds : kOverReadOfLds;
-  if (inside != span && !launch_.memory().forgive(span, past, most, "LDS", lane)) {
-    check_lds("a load of ", span, lane, false);
+  if (inside != span) {
+    const Checks* const checks = launch_.dispatch.checks;
+    const u64 most = checks != nullptr && checks->skips_faults() ? kSuspectOverReadOfLds : kOverReadOfLds;
+    if (!launch_.memory().forgive(span, lds_bytes().excess(span), most, "LDS", lane))
+      check_lds("a load of ", span, lane, false);
   }
   if (lds_observer_ != nullptr) lds_observer_->load_lds(inside, lane);
   std::memset(to, 0, span.size());
