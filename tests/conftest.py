@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -38,6 +39,7 @@ LONGEST = (
     "test_packaging.py",
     "test_cpp.py",
     "test_hip_programs.py",
+    "test_extensions.py",
     "test_wave_lang.py",
     "test_docs.py",
     "test_emulate_processes.py",
@@ -112,6 +114,15 @@ def precompiled_headers(tmp_path_factory: pytest.TempPathFactory) -> Cache:
     """What clang has made of the headers, for all tests of this run and all processes that run them."""
     folder = tmp_path_factory.getbasetemp()
     return Cache((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "precompiled_headers")
+
+
+@pytest.fixture(scope="session")
+def hip_toolchain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What stands in for ROCm where HIP programs are compiled."""
+    folder = tmp_path_factory.mktemp("hip") / "toolchain"
+    command = [sys.executable, ROOT / "tools" / "make_hip_toolchain.py", folder]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+    return folder
 
 
 @pytest.fixture

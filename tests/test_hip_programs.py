@@ -38,15 +38,7 @@ def run(program: Path, *arguments: object, **variables: str) -> subprocess.Compl
 
 
 @pytest.fixture(scope="module")
-def toolchain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("hip") / "toolchain"
-    command = [sys.executable, ROOT / "tools" / "make_hip_toolchain.py", folder]
-    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def precompiled(toolchain: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def precompiled(hip_toolchain: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """A header that has HIP's, which the compiler has read for the host and for these processors, with these options
     of most programs. To read it takes half a second for each, and three quarters of what a small program takes."""
     header = tmp_path_factory.mktemp("headers") / "hip.h"
@@ -69,13 +61,13 @@ def precompiled(toolchain: Path, tmp_path_factory: pytest.TempPathFactory) -> Ca
 
 
 @pytest.fixture(scope="module")
-def compile(toolchain: Path, precompiled: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Compile:
+def compile(hip_toolchain: Path, precompiled: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Compile:
     """Makes a program of a source with code for processors. What is compiled already is only linked."""
 
     @functools.cache
     def compiled(source: str, targets: tuple[str, ...], options: tuple[str, ...], compiler: str) -> Path:
         file = tmp_path_factory.mktemp("object") / "program.o"
-        command = [compiler, "-x", "hip", f"--rocm-path={toolchain}", "-O1", "-std=c++17", *options]
+        command = [compiler, "-x", "hip", f"--rocm-path={hip_toolchain}", "-O1", "-std=c++17", *options]
         if not options and compiler == "clang++-19" and not any(":" in target for target in targets):
             command += ["-include", str(precompiled(command, targets))]
         command += [f"--offload-arch={target}" for target in targets]
@@ -91,7 +83,7 @@ def compile(toolchain: Path, precompiled: Callable[..., Path], tmp_path_factory:
     ) -> Path:
         program = tmp_path_factory.mktemp("program") / "program"
         file = compiled(source, targets or ("gfx942",), options, compiler)
-        libraries = toolchain / "lib"
+        libraries = hip_toolchain / "lib"
         command = [compiler, file, f"-Wl,-rpath,{libraries}", *linked, f"-L{libraries}", "-lamdhip64"]
         subprocess.run([*command, "-o", program], check=True)
         return program
@@ -110,9 +102,9 @@ def program_without_barriers(compile: Compile) -> Path:
     return compile("program.hip", "gfx942", "gfx1100", "gfx1201", options=("-DWITHOUT_GRID_SYNC",))
 
 
-def test_programs_ask_for_the_release_of_their_headers(program: Path, toolchain: Path) -> None:
+def test_programs_ask_for_the_release_of_their_headers(program: Path, hip_toolchain: Path) -> None:
     """By which the library knows the numbers of hipMemoryType and hipGraphNodeType: whatever folder it is found in."""
-    version = (toolchain / "include" / "hip" / "hip_version.h").read_text()
+    version = (hip_toolchain / "include" / "hip" / "hip_version.h").read_text()
     (major,) = re.findall(r"#define HIP_VERSION_MAJOR (\d+)", version)
     assert f"libamdhip64.so.{major}\0".encode() in program.read_bytes()
 
@@ -250,11 +242,11 @@ def test_functions_that_the_device_libraries_lack(compile: Compile, processor: s
         assert list(map(float.fromhex, found)) == directed(value, {"f32": np.float32, "f64": np.float64}[kind]), text
 
 
-def test_toolchain_is_for_every_processor(toolchain: Path) -> None:
+def test_toolchain_is_for_every_processor(hip_toolchain: Path) -> None:
     """And every generic target: clang compiles for none whose file is missing."""
     names = sorted([*_C.emulator_processors(), *GENERIC])
     files = [f"oclc_isa_version_{name.removeprefix('gfx')}.bc" for name in names]
-    libraries = toolchain / "amdgcn" / "bitcode"
+    libraries = hip_toolchain / "amdgcn" / "bitcode"
     assert [name for name in files if not (libraries / name).exists()] == []
 
 
@@ -438,13 +430,13 @@ def test_of_several_processors_the_emulated_one_is_taken(compile: Compile) -> No
 
 
 @pytest.mark.needs("hip-library")
-def test_program_linked_with_amds_library(compile: Compile, toolchain: Path) -> None:
+def test_program_linked_with_amds_library(compile: Compile, hip_toolchain: Path) -> None:
     """It asks for versions of symbols, which the library has, too: the loader would complain."""
     folder = Path("/usr/lib/x86_64-linux-gnu")
     program = compile("program.hip", *PROCESSORS, linked=("-Xlinker", str(folder / HIP_LIBRARY)))
     needed = subprocess.run(["objdump", "-p", program], capture_output=True, text=True, check=True).stdout
     assert f"required from {HIP_LIBRARY}" in needed
-    done = run(program, "launches", LD_LIBRARY_PATH=str(toolchain / "lib"))
+    done = run(program, "launches", LD_LIBRARY_PATH=str(hip_toolchain / "lib"))
     assert (done.returncode, "version" in done.stderr) == (0, False), done.stderr
 
 
@@ -456,11 +448,11 @@ def test_the_command_runs_a_program(program: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("hip-library")
-def test_structures_are_those_of_the_release(compile: Compile, toolchain: Path) -> None:
+def test_structures_are_those_of_the_release(compile: Compile, hip_toolchain: Path) -> None:
     """Of 5.2, whose headers Debian has: HIP_MEMCPY3D has other numbers since 6."""
     library = str(Path("/usr/lib/x86_64-linux-gnu") / HIP_LIBRARY)
     program = compile("boxes.hip", linked=("-Xlinker", library))
-    assert run(program, LD_LIBRARY_PATH=str(toolchain / "lib")).returncode == 0
+    assert run(program, LD_LIBRARY_PATH=str(hip_toolchain / "lib")).returncode == 0
 
 
 MAKEFILE = """
@@ -490,7 +482,7 @@ int main(int, char** arguments) {
 """
 
 
-def test_programs_that_check_themselves_are_counted(toolchain: Path, tmp_path: Path) -> None:
+def test_programs_that_check_themselves_are_counted(hip_toolchain: Path, tmp_path: Path) -> None:
     """benchmarks/run_hecbench.py: one repetition, and a verdict or a cause for each program."""
     sources = {
         "right": CHECKS_ITSELF.replace("OFFSET", "1"),
@@ -506,7 +498,7 @@ def test_programs_that_check_themselves_are_counted(toolchain: Path, tmp_path: P
     (tmp_path / "src" / "wrong-hip" / "Makefile").write_text(MAKEFILE.replace("$(CC)", "hipcc"))
     (tmp_path / "src" / "right-hip" / "data.txt").symlink_to("../data-that-are-not-there.txt")
     results = tmp_path / "results.json"
-    command = [sys.executable, ROOT / "benchmarks" / "run_hecbench.py", tmp_path / "src", "--toolchain", toolchain]
+    command = [sys.executable, ROOT / "benchmarks" / "run_hecbench.py", tmp_path / "src", "--toolchain", hip_toolchain]
     done = subprocess.run([*command, "--json", results, *sources], capture_output=True, text=True, check=True)
     found = json.loads(results.read_text())
     assert found["right"]["verdict"] == "PASS", done

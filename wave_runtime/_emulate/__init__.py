@@ -17,7 +17,7 @@ import torch
 
 from wave_emulator import _hip
 from wave_runtime import _C, _device, _environment, _torch
-from wave_runtime._emulate import _cuda, _distributed, _gpu, _graphs, _inductor, _operators, _tensors
+from wave_runtime._emulate import _cuda, _distributed, _extensions, _gpu, _graphs, _inductor, _operators, _tensors
 from wave_runtime._emulate._patches import Patches
 from wave_runtime._fork import Lock
 
@@ -182,6 +182,7 @@ def _replace(patches: Patches) -> None:
     _tensors.replace(patches)
     _operators.replace(patches)
     _distributed.replace(patches)
+    _extensions.replace(patches)
     modules = [module for name, module in sys.modules.items() if name.startswith("torch.cuda.")]
     for name in torch.cuda.__all__:
         original = getattr(torch.cuda, name, None)

@@ -1,0 +1,160 @@
+"""Extensions of torch with kernels and host code, which torch.utils.cpp_extension builds under emulate()."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support import ROOT
+
+import wave_runtime
+from wave_runtime._emulate import _extensions
+
+SOURCES = ROOT / "tests" / "torch_extension"
+BOTH = ("gfx942", "gfx1100")
+SIDES = (-3.0, -0.5, -1e-3, 1e-3, 0.5, 3.0)
+
+
+def python(*words: object, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *map(str, words)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)} | variables
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=600)
+
+
+@pytest.fixture(scope="module")
+def variables(hip_toolchain: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return {"ROCM_PATH": str(hip_toolchain), "WAVE_RUNTIME_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
+
+
+@pytest.fixture(scope="module")
+def built(variables: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an extension that its setup.py has built, for two processors."""
+    folder = tmp_path_factory.mktemp("extension") / "sources"
+    shutil.copytree(SOURCES, folder)
+    build = ("-m", "wave_runtime", "emulate", "--", sys.executable, "setup.py", "build_ext", "--inplace")
+    done = python(*build, cwd=folder, PYTORCH_ROCM_ARCH=";".join(BOTH), **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def check(built: Path, what: str, *options: str, command: str = "emulate") -> subprocess.CompletedProcess[str]:
+    return python("-m", "wave_runtime", command, *options, "--", sys.executable, "check.py", what, cwd=built)
+
+
+@pytest.mark.needs("hip-compiler")
+@pytest.mark.parametrize("target", BOTH)
+@pytest.mark.parametrize("what", ["results", "random_numbers"])
+def test_a_setup_py_builds_what_runs(built: Path, what: str, target: str) -> None:
+    done = check(built, what, "--target", target)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.needs("hip-compiler")
+def test_kernels_do_not_leave_their_tensors(built: Path) -> None:
+    done = check(built, "behind_the_end")
+    assert done.returncode == 1
+    assert "HIP error: an illegal memory access was encountered" in done.stderr
+    assert re.search(r"count_values.* 4 bytes past the end of the hipMalloc at .*, which has 20 bytes", done.stderr)
+
+
+@pytest.mark.needs("hip-compiler")
+def test_the_sanitizer_names_the_line(built: Path) -> None:
+    done = check(built, "behind_the_end", "--tools", "memory", command="sanitize")
+    lines = (built / "kernels.hip").read_text().splitlines()
+    (line,) = (number for number, text in enumerate(lines, 1) if "gpuAtomicAdd(" in text)
+    assert done.returncode == 1
+    assert "returned [0.0, 0.0" in done.stdout
+    assert "[memory:out-of-bounds]" in done.stderr
+    assert re.search(rf"inlined into count_values<c10::Half> \(.*kernels.hip:{line}\)", done.stderr)
+
+
+@pytest.mark.needs("hip-compiler")
+def test_load_builds_what_uses_the_stable_abi(variables: dict[str, str], tmp_path: Path) -> None:
+    shutil.copy(SOURCES / "stable.cu", tmp_path)
+    code = """
+import torch, wave_runtime
+with wave_runtime.emulate("gfx1201"):
+    from torch.utils.cpp_extension import load
+    load("loaded_extension", ["stable.cu"], is_python_module=False, extra_cflags=["-DUSE_CUDA"])
+    assert torch.ops.loaded_extension.filled(torch.zeros(100, device="cuda"), 2.5).tolist() == [2.5] * 100
+"""
+    done = python("-c", code, cwd=tmp_path, TORCH_EXTENSIONS_DIR=str(tmp_path / "built"), **variables)
+    assert done.returncode == 0, done.stderr
+
+
+def state() -> dict[str, Any]:
+    module = importlib.import_module(_extensions.MODULE)
+    return {
+        name: getattr(module, name) for name in ("IS_HIP_EXTENSION", "ROCM_HOME", "COMMON_HIP_FLAGS", "include_paths")
+    }
+
+
+@pytest.mark.parametrize("is_imported", [False, True])
+def test_all_is_as_it_was_behind_it(is_imported: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = state()
+    finders = list(sys.meta_path)
+    with monkeypatch.context() as patch:
+        if not is_imported:
+            patch.delitem(sys.modules, _extensions.MODULE)
+        with wave_runtime.emulate("gfx942"):
+            within = state()
+            assert within["IS_HIP_EXTENSION"] is True
+            assert within["ROCM_HOME"] is not None
+        assert not state()["IS_HIP_EXTENSION"]
+    assert state() == before
+    assert sys.meta_path == finders
+
+
+@pytest.fixture
+def include_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, empty_cache: Path) -> Any:
+    """What asks for the folder, in an emulation, with headers of HIP that are none."""
+    monkeypatch.setenv("ROCM_HOME", str(tmp_path / "rocm"))
+    headers = tmp_path / "rocm" / "include" / "hip"
+    headers.mkdir(parents=True)
+    (headers / "hip_runtime.h").write_text("")
+    with wave_runtime.emulate("gfx942"):
+        yield lambda: importlib.import_module(_extensions.MODULE).include_paths("cuda")
+
+
+def test_without_headers_of_hip(include_paths: Any, tmp_path: Path) -> None:
+    (tmp_path / "rocm" / "include" / "hip" / "hip_runtime.h").unlink()
+    with pytest.raises(RuntimeError, match=r"rocm has no headers of HIP, .* `make hip-toolchain`.*ROCM_PATH"):
+        include_paths()
+
+
+def test_another_torchs_headers(include_paths: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_extensions._CHANGES, "c10/core/Device.h", [("no such line", "", 1)])
+    with pytest.raises(RuntimeError, match=r"Device.h there is 'no such line' 0 times, where 1 were expected"):
+        include_paths()
+
+
+def test_a_torch_that_is_too_old(include_paths: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_extensions.hipify, "__version__", "1.0.0")
+    with pytest.raises(RuntimeError, match=r"extensions with kernels need torch 2\.11 or later"):
+        include_paths()
+
+
+def test_complex_numbers_are_those_of_numpy(tmp_path: Path) -> None:
+    """Where rocThrust's are not installed: on all four sides of each cut."""
+    program = tmp_path / "complex_numbers"
+    stand_ins = Path(_extensions.__file__).with_name("torch_hip") / "stand_ins"
+    source = SOURCES / "complex_numbers.cpp"
+    subprocess.run(["c++", "-std=c++17", "-O1", f"-I{stand_ins}", source, "-o", program], check=True)
+    random = np.random.default_rng(0)
+    parts = np.concatenate([random.normal(0, 2, (300, 2)), [(a, b) for a in SIDES for b in SIDES]])
+    text = "".join(f"{re!r} {im!r}\n" for re, im in parts.tolist())
+    done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
+    results = np.array([line.split() for line in done.stdout.splitlines()], float).view(complex)
+    z, w = parts[:, 0] + 1j * parts[:, 1], parts[:, 1] + 2 + 1j * parts[:, 0]
+    first = (np.exp, np.log, np.log10, np.sqrt, lambda z: z**w, np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan)
+    others = (np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh)
+    expected = [z * w, z / w, *(function(z) for function in (*first, *others)), np.abs(z) + 1j * np.angle(z)]
+    np.testing.assert_allclose(results, np.array(expected).T, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,45 @@
+"""Calls the extension's operators on an emulated GPU: the first argument says what is called."""
+
+import sys
+
+import torch  # first: it loads the libraries that the extension was linked with
+
+import emulated_extension  # noqa: F401  # isort: skip
+
+operators = torch.ops.emulated_extension
+
+
+def results() -> None:
+    """Kernels, and what torch's headers declare for them, against torch."""
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        a, b = (torch.randn(1000, device="cuda").to(dtype) for _ in range(2))
+        assert torch.equal(operators.add(a, b), a + b)
+    for dtype, error in ((torch.complex64, 1e-5), (torch.complex128, 1e-13)):
+        z = torch.randn(1000, dtype=dtype, device="cuda")
+        expected = torch.exp(z) / (z * z) + torch.sqrt(z) * torch.tanh(z)
+        torch.testing.assert_close(operators.exponential(z), expected, rtol=error, atol=error)
+    values = torch.randint(0, 10, (2000,), device="cuda")
+    assert operators.counts(values, 10).tolist() == torch.bincount(values).tolist()
+    (size,) = {torch.cuda.get_device_properties(0).warp_size}
+    assert operators.wave_sizes() == [size, size, size, torch.cuda.device_count()]
+    compiled = torch.compile(lambda a: operators.add(a, a) * 2, backend="eager")
+    assert torch.equal(compiled(values.float()), values.float() * 4)
+
+
+def random_numbers() -> None:
+    """Keys come from torch's seed, another one for each launch."""
+    torch.manual_seed(1)
+    keys = [operators.philox(4).tolist() for _ in range(2)]
+    assert keys[0][0] != keys[1][0]
+    assert keys[0][1] == keys[1][1] == 0
+    torch.cuda.manual_seed(1)
+    assert keys == [operators.philox(4).tolist() for _ in range(2)]
+
+
+def behind_the_end() -> None:
+    """The kernel counts a value for which the tensor has no place."""
+    counts = operators.counts(torch.full((100,), 12, device="cuda"), 10)
+    print("returned", counts.tolist())
+
+
+globals()[sys.argv[1]]()

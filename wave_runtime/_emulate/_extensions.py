@@ -1,0 +1,279 @@
+"""Extensions with kernels, which torch.utils.cpp_extension builds for the emulated GPU as a torch for ROCm builds them.
+
+A torch for the CPU has no library for GPUs, and its headers for them are CUDA's. A folder in the cache has what a torch
+for ROCm has instead: these headers, converted by torch's own hipify; a library with what they declare (c10_cuda.cpp);
+and hipcc. In it ``DeviceType::CUDA`` is the CPU, whose tensors an emulated GPU's are: code that asks for the one kind
+finds the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.abc
+import importlib.machinery
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch.utils.hipify import version as hipify
+
+from wave_emulator import _hip, library
+from wave_emulator._cache_folder import cache_folder, make_folder
+from wave_runtime._compile import _clang
+from wave_runtime._compile._unit import CompileError
+from wave_runtime._emulate._patches import Patches
+from wave_runtime._fork import start
+
+MODULE = "torch.utils.cpp_extension"
+_OURS = Path(__file__).with_name("torch_hip")
+_TORCH = Path(torch.__file__).parent / "include"
+_FOR_GPUS = ("c10/cuda", "ATen/cuda", "ATen/native/cuda")
+_SOURCES = ("c10/cuda/library.cpp", "c10/cuda/stable.cpp")
+_KEY = "::c10::wave_key"
+# A kernel for the GPU stands before one for the CPU, also where that one is registered behind it.
+_FIRST = "__attribute__((init_priority(::c10::wave_priority({}))))"
+
+# Headers in which torch's two kinds of device are one: what is replaced in each, and how often it is there.
+_CHANGES: dict[str, Sequence[tuple[str, str, int]]] = {
+    "torch/headeronly/core/DeviceType.h": [
+        (r"\bCUDA = 1,", "CUDA = CPU,", 1),
+        (r"  _\(CUDA, extra\) *\\\n", "", 1),  # a list of cases
+    ],
+    # Programs hand the number on to HIP, which knows no device -1.
+    "c10/core/Device.h": [
+        (r"(DeviceIndex index\(\) const noexcept \{\s*return )index_;", r"\1index_ < 0 ? 0 : index_;", 1)
+    ],
+    "ATen/autocast_mode.h": [(r"case c10::DeviceType::CUDA:[^;]*;", "", 2)],
+    "torch/csrc/inductor/aoti_torch/c/shim.h": [
+        (r"#define AOTI_TORCH_SHIM\n", "#define AOTI_TORCH_SHIM\n#include <wave_shim.h>\n", 1)
+    ],
+    "torch/csrc/stable/library.h": [
+        (
+            r"#include <torch/csrc/stable/c/shim.h>\n",
+            "#include <torch/csrc/stable/c/shim.h>\n#include <wave_key_name.h>\n",
+            1,
+        ),
+        (
+            r"(STABLE_TORCH_LIBRARY_IMPL_static_init_##ns##_##k##_, uid\))\(",
+            rf"\1 {_FIRST.format('C10_STRINGIZE(k)')}(",
+            1,
+        ),
+        (r"C10_STRINGIZE\(k\),  ", f"{_KEY}(C10_STRINGIZE(k)),", 1),
+    ],
+    "torch/csrc/stable/macros.h": [(r"\bcuda(?=Error_t|GetLastError)", "hip", 2)],
+    "torch/csrc/stable/stableivalue_conversions.h": [(r"case DeviceType::CUDA:[^;]*;", "", 1)],
+    "torch/library.h": [
+        (r"case c10::DeviceType::CUDA:[^;]*;", "", 1),
+        (
+            r"#include <c10/core/DispatchKey.h>\n",
+            "#include <c10/core/DispatchKey.h>\n#include <wave_dispatch_key.h>\n",
+            1,
+        ),
+        (r"(TORCH_LIBRARY_IMPL_static_init_##ns##_##k##_, uid\))\(", rf"\1 {_FIRST.format('c10::DispatchKey::k')}(", 1),
+        (r"std::make_optional\(c10::DispatchKey::k\)", f"std::make_optional({_KEY}(c10::DispatchKey::k))", 2),
+    ],
+}
+
+
+def replace(patches: Patches) -> None:
+    """Have torch.utils.cpp_extension build for the emulated GPU, once it is imported."""
+    if (module := sys.modules.get(MODULE)) is not None:
+        _replace_in(module, patches)
+        return
+    finder = _Finder(patches)
+    sys.meta_path.insert(0, finder)
+    patches.call_at_the_end(lambda: sys.meta_path.remove(finder))
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Waits for the module, whose import takes a while."""
+
+    def __init__(self, patches: Patches) -> None:
+        self._patches = patches
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if name != MODULE:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                _replace_in(module, self._patches)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def _replace_in(module: Any, patches: Patches) -> None:
+    home = _Home()
+    include_paths = module.include_paths
+
+    def with_ours(device_type: str = "cpu", *arguments: Any, **options: Any) -> list[str]:
+        paths: list[str] = include_paths(device_type, *arguments, **options)
+        return paths if device_type != "cuda" else [*home.make(), *paths, str(home.rocm / "include")]
+
+    patches.set(module, "IS_HIP_EXTENSION", True)
+    patches.set(module, "ROCM_HOME", str(home.path))
+    # Functions of torch's headers that are inline have another meaning here than in torch's libraries.
+    patches.set(module, "COMMON_HIP_FLAGS", [*module.COMMON_HIP_FLAGS, "-fvisibility-inlines-hidden"])
+    patches.set(module, "include_paths", with_ours)
+
+
+class _Home:
+    """The folder that torch.utils.cpp_extension takes for ROCm's.
+
+    Attributes:
+        path: one for each torch, HIP and compiler.
+        rocm: where HIP's headers and the device libraries are.
+    """
+
+    def __init__(self) -> None:
+        named = (os.environ.get(name) for name in ("ROCM_HOME", "ROCM_PATH"))
+        self.rocm = next((Path(name).absolute() for name in named if name), Path("/opt/rocm"))
+        files = sorted(path for path in _OURS.rglob("*") if path.is_file())
+        version = self.rocm / "include" / "hip" / "hip_version.h"
+        compiler = ""
+        with contextlib.suppress(CompileError):  # that there is none matters where something is built
+            compiler = _clang.find().identity
+        names = (torch.__version__, _TORCH, self.rocm, compiler, library("wave_hip_emulator"))
+        parts = [str(name).encode() for name in names]
+        parts += [path.read_bytes() for path in (*files, Path(__file__), version) if path.is_file()]
+        digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+        self.path = cache_folder().absolute() / "torch_hip" / digest
+
+    def make(self) -> list[str]:
+        """Make the folder where it is not there yet. Where headers are looked for before torch's own.
+
+        Raises RuntimeError where there is no HIP, or where this torch's headers are others than those that are known.
+        """
+        if not (self.rocm / "include" / "hip" / "hip_runtime.h").is_file():
+            raise RuntimeError(
+                f"{self.rocm} has no headers of HIP, which extensions with kernels need: name ROCm's folder, or "
+                "the one that `make hip-toolchain` makes, in ROCM_PATH"
+            )
+        if hipify.__version__.startswith("1."):
+            raise RuntimeError(
+                f"extensions with kernels need torch 2.11 or later here, and this is {torch.__version__}"
+            )
+        if not self.path.is_dir():
+            make_folder(self.path.parent)
+            with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=".new-") as folder:
+                self._fill(Path(folder) / "home")
+                with contextlib.suppress(OSError):  # another process was first
+                    (Path(folder) / "home").rename(self.path)
+        return [str(self.path / "include")]
+
+    def _fill(self, home: Path) -> None:
+        include = home / "include"
+        sources = self._convert(include)
+        _change_headers(include)
+        shutil.copytree(_OURS / "include", include, dirs_exist_ok=True)
+        for part in (_OURS / "stand_ins").iterdir():
+            if not (self.rocm / "include" / part.name).is_dir():
+                shutil.copytree(part, include / part.name)
+        (home / "lib").mkdir()
+        _hip.link(home / "lib")
+        self._build_library(home, sources)
+        self._write_hipcc(home / "bin" / "hipcc")
+
+    def _convert(self, include: Path) -> list[str]:
+        """CUDA's headers of torch, and ours, as HIP's. The library's sources."""
+        from torch.utils.hipify import hipify_python  # only now: it takes half a second
+
+        for part in _FOR_GPUS:
+            shutil.copytree(_TORCH / part, include / part)
+        shutil.copytree(_OURS / "cuda", include, dirs_exist_ok=True)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            converted = hipify_python.hipify(
+                str(include),
+                output_directory=str(include),
+                includes=[f"{include}/*"],
+                extensions=(".cuh", ".h", ".cpp"),
+                hip_clang_launch=True,
+                show_progress=False,
+            )
+        return [converted[str(include / name)].hipified_path for name in _SOURCES]
+
+    def _build_library(self, home: Path, sources: list[str]) -> None:
+        """The library, and what linkers find under the names of torch's and AMD's: its path, and that of the emulator.
+
+        So programs that are linked with it find both without a path of their own to look in.
+        """
+        built = home / "lib" / "libwave_torch_hip.so"
+        includes = [home / "include", _TORCH, _TORCH / "torch" / "csrc" / "api" / "include", self.rocm / "include"]
+        command = [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-fPIC", "-shared", "-fvisibility-inlines-hidden"]
+        command += ["-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM=1", *(f"-I{path}" for path in includes)]
+        process = start([*command, *sources, "-o", str(built)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        output, _ = process.communicate()
+        if process.returncode != 0:
+            raise RuntimeError(
+                f"what extensions need of torch {torch.__version__} does not compile:\n{shlex.join(command)}\n"
+                f"{output.decode(errors='replace')}"
+            )
+        text = (self.rocm / "include" / "hip" / "hip_version.h").read_text()
+        (release,) = re.findall(r"#define HIP_VERSION_MAJOR (\d+)", text)
+        names = {"amdhip64": f"libamdhip64.so.{release}", "c10_hip": built.name, "torch_hip": built.name}
+        for name, file in names.items():
+            script = home / "lib" / f"lib{name}.so"
+            script.unlink(missing_ok=True)
+            script.write_text(f"INPUT({self.path / 'lib' / file})\n")
+
+    def _write_hipcc(self, path: Path) -> None:
+        path.parent.mkdir()
+        path.write_text(self._hipcc())
+        path.chmod(0o755)
+
+    def _hipcc(self) -> str:
+        """A script in the place of ROCm's hipcc."""
+        if (hipcc := self.rocm / "bin" / "hipcc").is_file():
+            return f'#!/bin/sh\nexec {shlex.quote(str(hipcc))} "$@"\n'
+        words = [
+            _clang.find().path,
+            "-x",
+            "hip",
+            "-O3",
+            "-gline-tables-only",
+            f"--rocm-path={self.rocm}",
+            "-isystem",
+            str(self.rocm / "include"),
+        ]
+        words += ["-include", "wave_half_reciprocals.h"]
+        # From clang 22 on no macro tells the wave size, which headers up to ROCm 6's ask for.
+        return f"""#!/bin/sh
+for word; do
+  case $word in
+    --offload-arch=gfx9*) set -- "$@" -Xarch_${{word#*=}} -D__AMDGCN_WAVEFRONT_SIZE=64 ;;
+    --offload-arch=gfx*) set -- "$@" -Xarch_${{word#*=}} -D__AMDGCN_WAVEFRONT_SIZE=32 ;;
+  esac
+done
+exec {shlex.join(words)} -Xarch_host -D__AMDGCN_WAVEFRONT_SIZE=64 "$@" -Wno-macro-redefined
+"""
+
+
+def _change_headers(include: Path) -> None:
+    """Copies of torch's headers, changed. Raises RuntimeError where one is not as it was known."""
+    for name, changes in _CHANGES.items():
+        text = (_TORCH / name).read_text()
+        for old, new, count in changes:
+            text, found = re.subn(old, new, text, flags=re.DOTALL)
+            if found != count:
+                raise RuntimeError(
+                    f"extensions cannot be built for an emulated GPU with torch {torch.__version__}: in its header "
+                    f"{name} there is {old!r} {found} times, where {count} were expected"
+                )
+        copy = include / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text)

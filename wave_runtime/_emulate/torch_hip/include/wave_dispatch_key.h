@@ -1,0 +1,20 @@
+// Kernels that are registered for GPUs are the CPU's here, whose tensors an emulated GPU's are.
+#pragma once
+
+#include <c10/core/DispatchKey.h>
+
+namespace c10 {
+
+constexpr DispatchKey wave_key(DispatchKey key) {
+  if (key == DispatchKey::CUDA) return DispatchKey::CPU;
+  if (key == DispatchKey::AutogradCUDA) return DispatchKey::AutogradCPU;
+  return key;
+}
+
+// Of two kernels for one key the one that is registered later holds. What has a number runs before what has the last
+// one.
+constexpr int wave_priority(DispatchKey key) {
+  return key == DispatchKey::CPU || key == DispatchKey::AutogradCPU ? 65000 : 65535;
+}
+
+}  // namespace c10
