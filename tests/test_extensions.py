@@ -25,7 +25,8 @@ SIDES = (-3.0, -0.5, -1e-3, 1e-3, 0.5, 3.0)
 
 def python(*words: object, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *map(str, words)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)} | variables
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # there is ninja
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": path} | variables
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=600)
 
 
