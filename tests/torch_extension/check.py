@@ -1,5 +1,6 @@
 """Calls the extension's operators on an emulated GPU: the first argument says what is called."""
 
+import os
 import sys
 
 import torch  # first: it loads the libraries that the extension was linked with
@@ -34,6 +35,19 @@ def random_numbers() -> None:
     assert keys[0][1] == keys[1][1] == 0
     torch.cuda.manual_seed(1)
     assert keys == [operators.philox(4).tolist() for _ in range(2)]
+
+
+def forked_children() -> None:
+    """A child has its parent's tensors, and makes its own, as the processes of a DataLoader do."""
+    a = torch.ones(1000, device="cuda")
+    operators.add(a, a)
+    child = os.fork()
+    if child == 0:
+        b = a + torch.ones(1000)
+        del a
+        os._exit(0 if b.tolist() == [2.0] * 1000 else 1)
+    assert os.waitpid(child, 0) == (child, 0)
+    assert operators.add(a, a).tolist() == [2.0] * 1000
 
 
 def behind_the_end() -> None:
