@@ -54,6 +54,7 @@ _CHANGES: dict[str, Sequence[tuple[str, str, int]]] = {
     "c10/core/Device.h": [
         (r"(DeviceIndex index\(\) const noexcept \{\s*return )index_;", r"\1index_ < 0 ? 0 : index_;", 1)
     ],
+    "c10/core/DispatchKey.h": [(r"\bAutocast = AutocastCUDA,", "Autocast = AutocastCPU,", 1)],
     "ATen/autocast_mode.h": [(r"case c10::DeviceType::CUDA:[^;]*;", "", 2)],
     "torch/csrc/inductor/aoti_torch/c/shim.h": [
         (r"#define AOTI_TORCH_SHIM\n", "#define AOTI_TORCH_SHIM\n#include <wave_shim.h>\n", 1)
@@ -82,6 +83,7 @@ _CHANGES: dict[str, Sequence[tuple[str, str, int]]] = {
         ),
         (r"(TORCH_LIBRARY_IMPL_static_init_##ns##_##k##_, uid\))\(", rf"\1 {_FIRST.format('c10::DispatchKey::k')}(", 1),
         (r"std::make_optional\(c10::DispatchKey::k\)", f"std::make_optional({_KEY}(c10::DispatchKey::k))", 2),
+        (r"f.dispatch_key_ = k;", f"f.dispatch_key_ = {_KEY}(k);", 1),
     ],
 }
 

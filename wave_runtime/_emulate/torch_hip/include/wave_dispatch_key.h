@@ -6,15 +6,16 @@
 namespace c10 {
 
 constexpr DispatchKey wave_key(DispatchKey key) {
-  if (key == DispatchKey::CUDA) return DispatchKey::CPU;
-  if (key == DispatchKey::AutogradCUDA) return DispatchKey::AutogradCPU;
-  return key;
+  if (key == DispatchKey::AutocastCUDA) return DispatchKey::AutocastCPU;
+  if (toBackendComponent(key) != BackendComponent::CUDABit) return key;
+  return toRuntimePerBackendFunctionalityKey(toFunctionalityKey(key), BackendComponent::CPUBit);
 }
 
 // Of two kernels for one key the one that is registered later holds. What has a number runs before what has the last
 // one.
 constexpr int wave_priority(DispatchKey key) {
-  return key == DispatchKey::CPU || key == DispatchKey::AutogradCPU ? 65000 : 65535;
+  const bool of_cpu = toBackendComponent(key) == BackendComponent::CPUBit || key == DispatchKey::AutocastCPU;
+  return of_cpu ? 65000 : 65535;
 }
 
 }  // namespace c10
