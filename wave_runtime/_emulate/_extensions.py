@@ -55,7 +55,14 @@ _CHANGES: dict[str, Sequence[tuple[str, str, int]]] = {
         (r"(DeviceIndex index\(\) const noexcept \{\s*return )index_;", r"\1index_ < 0 ? 0 : index_;", 1)
     ],
     "c10/core/DispatchKey.h": [(r"\bAutocast = AutocastCUDA,", "Autocast = AutocastCPU,", 1)],
+    # Sums of kernels for GPUs have other types than the CPU's, which are another device's here.
+    "ATen/AccumulateType.h": [
+        (r"(AccumulateType<T, false> \{[^}]*DeviceType::)CPU", r"\1HIP", 1),
+        (r"(#define CPU_ACC_TYPE\(t, acc_t\) ACC_TYPE\(t, acc_t, c10::DeviceType::)CPU", r"\1HIP", 1),
+    ],
     "ATen/autocast_mode.h": [(r"case c10::DeviceType::CUDA:[^;]*;", "", 2)],
+    # ROCm 5's function has no default for the last argument.
+    "c10/hip/HIPEvent.h": [(r"hipStreamWaitEvent\(stream, event_\)", "hipStreamWaitEvent(stream, event_, 0)", 1)],
     "torch/csrc/inductor/aoti_torch/c/shim.h": [
         (r"#define AOTI_TORCH_SHIM\n", "#define AOTI_TORCH_SHIM\n#include <wave_shim.h>\n", 1)
     ],
@@ -268,7 +275,8 @@ exec {shlex.join(words)} -Xarch_host -D__AMDGCN_WAVEFRONT_SIZE=64 "$@" -Wno-macr
 def _change_headers(include: Path) -> None:
     """Copies of torch's headers, changed. Raises RuntimeError where one is not as it was known."""
     for name, changes in _CHANGES.items():
-        text = (_TORCH / name).read_text()
+        copy = include / name
+        text = (copy if copy.is_file() else _TORCH / name).read_text()
         for old, new, count in changes:
             text, found = re.subn(old, new, text, flags=re.DOTALL)
             if found != count:
@@ -276,6 +284,5 @@ def _change_headers(include: Path) -> None:
                     f"extensions cannot be built for an emulated GPU with torch {torch.__version__}: in its header "
                     f"{name} there is {old!r} {found} times, where {count} were expected"
                 )
-        copy = include / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(text)

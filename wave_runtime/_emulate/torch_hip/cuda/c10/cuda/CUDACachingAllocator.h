@@ -32,3 +32,8 @@ inline void recordStream(const DataPtr& data, CUDAStream stream) { get()->record
 inline void emptyCache() {}
 
 }  // namespace c10::cuda::CUDACachingAllocator
+
+namespace c10::cuda {
+using c10::CaptureId_t;
+using c10::MempoolId_t;
+}  // namespace c10::cuda
