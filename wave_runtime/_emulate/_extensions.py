@@ -232,9 +232,8 @@ class _Home:
                 f"what extensions need of torch {torch.__version__} does not compile:\n{shlex.join(command)}\n"
                 f"{output.decode(errors='replace')}"
             )
-        text = (self.rocm / "include" / "hip" / "hip_version.h").read_text()
-        (release,) = re.findall(r"#define HIP_VERSION_MAJOR (\d+)", text)
-        names = {"amdhip64": f"libamdhip64.so.{release}", "c10_hip": built.name, "torch_hip": built.name}
+        major, _, _ = self._release().partition(".")
+        names = {"amdhip64": f"libamdhip64.so.{major}", "c10_hip": built.name, "torch_hip": built.name}
         for name, file in names.items():
             script = home / "lib" / f"lib{name}.so"
             script.unlink(missing_ok=True)
@@ -263,6 +262,12 @@ class _Home:
         # From clang 22 on no macro tells the wave size, which headers up to ROCm 6's ask for.
         return f"""#!/bin/sh
 for word; do
+  shift
+  case $word in
+    --version) echo "HIP version: {self._release()}" ;;
+    --offload-arch=native) word=--offload-arch=${{WAVE_RUNTIME_EMULATOR_PROCESSOR:-native}} ;;
+  esac
+  set -- "$@" "$word"
   case $word in
     --offload-arch=gfx9*) set -- "$@" -Xarch_${{word#*=}} -D__AMDGCN_WAVEFRONT_SIZE=64 ;;
     --offload-arch=gfx*) set -- "$@" -Xarch_${{word#*=}} -D__AMDGCN_WAVEFRONT_SIZE=32 ;;
@@ -270,6 +275,11 @@ for word; do
 done
 exec {shlex.join(words)} -Xarch_host -D__AMDGCN_WAVEFRONT_SIZE=64 "$@" -Wno-macro-redefined
 """
+
+    def _release(self) -> str:
+        """HIP's, as 6.3.0."""
+        text = (self.rocm / "include" / "hip" / "hip_version.h").read_text()
+        return ".".join(re.findall(r"#define HIP_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
 
 
 def _change_headers(include: Path) -> None:
