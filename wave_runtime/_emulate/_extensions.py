@@ -223,8 +223,9 @@ class _Home:
         """
         built = home / "lib" / "libwave_torch_hip.so"
         includes = [home / "include", _TORCH, _TORCH / "torch" / "csrc" / "api" / "include", self.rocm / "include"]
-        command = [os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-fPIC", "-shared", "-fvisibility-inlines-hidden"]
-        command += ["-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM=1", *(f"-I{path}" for path in includes)]
+        command = [*shlex.split(os.environ.get("CXX", "c++")), "-std=c++20", "-O1", "-fPIC", "-shared"]
+        command += ["-fvisibility-inlines-hidden", "-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM=1"]
+        command += [f"-I{path}" for path in includes]
         process = start([*command, *sources, "-o", str(built)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         output, _ = process.communicate()
         if process.returncode != 0:
@@ -241,40 +242,13 @@ class _Home:
 
     def _write_hipcc(self, path: Path) -> None:
         path.parent.mkdir()
-        path.write_text(self._hipcc())
-        path.chmod(0o755)
-
-    def _hipcc(self) -> str:
-        """A script in the place of ROCm's hipcc."""
         if (hipcc := self.rocm / "bin" / "hipcc").is_file():
-            return f'#!/bin/sh\nexec {shlex.quote(str(hipcc))} "$@"\n'
-        words = [
-            _clang.find().path,
-            "-x",
-            "hip",
-            "-O3",
-            "-gline-tables-only",
-            f"--rocm-path={self.rocm}",
-            "-isystem",
-            str(self.rocm / "include"),
-        ]
-        words += ["-include", "wave_half_reciprocals.h"]
-        # From clang 22 on no macro tells the wave size, which headers up to ROCm 6's ask for.
-        return f"""#!/bin/sh
-for word; do
-  shift
-  case $word in
-    --version) echo "HIP version: {self._release()}" ;;
-    --offload-arch=native) word=--offload-arch=${{WAVE_RUNTIME_EMULATOR_PROCESSOR:-native}} ;;
-  esac
-  set -- "$@" "$word"
-  case $word in
-    --offload-arch=gfx9*) set -- "$@" -Xarch_${{word#*=}} -D__AMDGCN_WAVEFRONT_SIZE=64 ;;
-    --offload-arch=gfx*) set -- "$@" -Xarch_${{word#*=}} -D__AMDGCN_WAVEFRONT_SIZE=32 ;;
-  esac
-done
-exec {shlex.join(words)} -Xarch_host -D__AMDGCN_WAVEFRONT_SIZE=64 "$@" -Wno-macro-redefined
-"""
+            path.symlink_to(hipcc)
+            return
+        given = {"CLANG": _clang.find().path, "ROCM": str(self.rocm), "RELEASE": self._release()}
+        lines = [f"{name}={shlex.quote(value)}\n" for name, value in given.items()]
+        path.write_text("".join(["#!/bin/sh\n", *lines, (_OURS / "hipcc.sh").read_text()]))
+        path.chmod(0o755)
 
     def _release(self) -> str:
         """HIP's, as 6.3.0."""
