@@ -132,7 +132,7 @@ def _replace_in(module: Any, patches: Patches) -> None:
 
     def with_ours(device_type: str = "cpu", *arguments: Any, **options: Any) -> list[str]:
         paths: list[str] = include_paths(device_type, *arguments, **options)
-        return paths if device_type != "cuda" else [*home.make(), *paths, str(home.rocm / "include")]
+        return paths if device_type != "cuda" else [*home.make(), *paths, *home.headers_of_rocm()]
 
     patches.set(module, "IS_HIP_EXTENSION", True)
     patches.set(module, "ROCM_HOME", str(home.path))
@@ -185,6 +185,11 @@ class _Home:
                     (Path(folder) / "home").rename(self.path)
         return [str(self.path / "include")]
 
+    def headers_of_rocm(self) -> list[str]:
+        """Where compilers look for them besides: not where they look anyway, which they must do in its order."""
+        include = self.rocm / "include"
+        return [] if include == Path("/usr/include") else [str(include)]
+
     def _fill(self, home: Path) -> None:
         include = home / "include"
         sources = self._convert(include)
@@ -222,7 +227,8 @@ class _Home:
         So programs that are linked with it find both without a path of their own to look in.
         """
         built = home / "lib" / "libwave_torch_hip.so"
-        includes = [home / "include", _TORCH, _TORCH / "torch" / "csrc" / "api" / "include", self.rocm / "include"]
+        torchs = (_TORCH, _TORCH / "torch" / "csrc" / "api" / "include")
+        includes = [home / "include", *torchs, *self.headers_of_rocm()]
         command = [*shlex.split(os.environ.get("CXX", "c++")), "-std=c++20", "-O1", "-fPIC", "-shared"]
         command += ["-fvisibility-inlines-hidden", "-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM=1"]
         command += [f"-I{path}" for path in includes]
@@ -242,13 +248,16 @@ class _Home:
 
     def _write_hipcc(self, path: Path) -> None:
         path.parent.mkdir()
+        path.write_text(f"#!/bin/sh\n{self._hipcc()}")
+        path.chmod(0o755)
+
+    def _hipcc(self) -> str:
+        """ROCm's, which finds what belongs to it by its own path, or ours."""
         if (hipcc := self.rocm / "bin" / "hipcc").is_file():
-            path.symlink_to(hipcc)
-            return
+            return f'exec {shlex.quote(str(hipcc))} -gline-tables-only "$@"\n'
         given = {"CLANG": _clang.find().path, "ROCM": str(self.rocm), "RELEASE": self._release()}
         lines = [f"{name}={shlex.quote(value)}\n" for name, value in given.items()]
-        path.write_text("".join(["#!/bin/sh\n", *lines, (_OURS / "hipcc.sh").read_text()]))
-        path.chmod(0o755)
+        return "".join(lines) + (_OURS / "hipcc.sh").read_text()
 
     def _release(self) -> str:
         """HIP's, as 6.3.0."""

@@ -3,6 +3,8 @@
 // The device's memory is the host's, and each launch ends before the call that makes it returns (WAVE_RUNTIME_SYNC), so
 // that all streams are the null stream.
 
+#include <chrono>  // before HIP's macros, of which __noinline__ is an attribute in it
+//
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/PeerToPeerAccess.h>
 #include <c10/cuda/CUDACachingAllocator.h>

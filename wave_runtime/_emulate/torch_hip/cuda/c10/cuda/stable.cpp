@@ -1,5 +1,7 @@
 // What the stable ABI has for GPUs (torch/csrc/stable/c/shim.h), on the emulated device.
 
+#include <chrono>  // before HIP's macros, of which __noinline__ is an attribute in it
+//
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
