@@ -216,6 +216,15 @@ def test_data_parallel(gpu: object) -> None:
     assert torch.equal(torch.nn.DataParallel(model).cuda()(x), model(x))
 
 
+def test_scripted_functions(gpu: object) -> None:
+    x = torch.ones(3, device="cuda")
+    assert torch.equal(torch.jit.script(_zeros_and_ones)(x), torch.tensor([0.0, 0, 0, 1, 1, 1, 1, 1, 1]))
+
+
+def _zeros_and_ones(x: torch.Tensor) -> torch.Tensor:
+    return torch.cat([torch.zeros([3], dtype=x.dtype, device=x.device), torch.ones_like(x), x.new_ones(3)])
+
+
 def test_device_contexts(gpu: object) -> None:
     with torch.device("cuda"):
         assert torch.ones(3).device.type == "cpu"
