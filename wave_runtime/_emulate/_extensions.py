@@ -60,6 +60,8 @@ _CHANGES: dict[str, Sequence[tuple[str, str, int]]] = {
         (r"(AccumulateType<T, false> \{[^}]*DeviceType::)CPU", r"\1HIP", 1),
         (r"(#define CPU_ACC_TYPE\(t, acc_t\) ACC_TYPE\(t, acc_t, c10::DeviceType::)CPU", r"\1HIP", 1),
     ],
+    # torch's library knows that tensors of the CPU are on no GPU.
+    "ATen/TensorUtils.h": [(r"TORCH_API (void check(?:All)?SameGPU\([^;]*\));", r"inline \1 {}", 2)],
     "ATen/autocast_mode.h": [(r"case c10::DeviceType::CUDA:[^;]*;", "", 2)],
     # ROCm 5's function has no default for the last argument.
     "c10/hip/HIPEvent.h": [(r"hipStreamWaitEvent\(stream, event_\)", "hipStreamWaitEvent(stream, event_, 0)", 1)],
@@ -230,7 +232,8 @@ class _Home:
         torchs = (_TORCH, _TORCH / "torch" / "csrc" / "api" / "include")
         includes = [home / "include", *torchs, *self.headers_of_rocm()]
         command = [*shlex.split(os.environ.get("CXX", "c++")), "-std=c++20", "-O1", "-fPIC", "-shared"]
-        command += ["-fvisibility-inlines-hidden", "-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM=1"]
+        # The stable ABI declares what it has for GPUs where USE_CUDA is defined, for ROCm, too.
+        command += ["-fvisibility-inlines-hidden", "-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM=1", "-DUSE_CUDA=1"]
         command += [f"-I{path}" for path in includes]
         process = start([*command, *sources, "-o", str(built)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         output, _ = process.communicate()

@@ -9,7 +9,7 @@ constexpr const char* wave_key(const char* name) {
   const std::string_view key = name;
   if (key == "CUDA") return "CPU";
   if (key == "AutogradCUDA") return "AutogradCPU";
-  if (key == "AutocastCUDA") return "AutocastCPU";
+  if (key == "AutocastCUDA" || key == "Autocast") return "AutocastCPU";
   return name;
 }
 

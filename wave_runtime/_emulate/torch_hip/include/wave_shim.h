@@ -7,6 +7,4 @@
 #define aoti_torch_device_guard_set_index wave_device_guard_set_index
 #define aoti_torch_get_current_device_index wave_get_current_device_index
 #define aoti_torch_get_current_stream wave_get_current_stream
-#define aoti_torch_delete_stream wave_delete_stream
-#define aoti_torch_stream_id wave_stream_id
 #define torch_stream_native_handle wave_stream_native_handle

@@ -110,8 +110,8 @@ __host__ __device__ complex<T> cosh(const complex<T>& z) {
 template <typename T>
 __host__ __device__ complex<T> tanh(const complex<T>& z) {
   if (std::fabs(z.real()) > 20) return {std::copysign(T(1), z.real()), T()};  // and cosh would overflow from 44 on
-  const T divisor = std::cosh(2 * z.real()) + std::cos(2 * z.imag());
-  return {std::sinh(2 * z.real()) / divisor, std::sin(2 * z.imag()) / divisor};
+  const T sinh = std::sinh(z.real()), cos = std::cos(z.imag()), divisor = sinh * sinh + cos * cos;
+  return {sinh * std::cosh(z.real()) / divisor, std::sin(z.imag()) * cos / divisor};
 }
 template <typename T>
 __host__ __device__ complex<T> asinh(const complex<T>& z) {
