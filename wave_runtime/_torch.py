@@ -646,6 +646,12 @@ def device_constructors() -> list[tuple[Any, str]]:
     return [*made, *((torch, name) for name in vars(torch) if name.endswith("_like") and not name.startswith("_"))]
 
 
+def scripted_functions() -> dict[int, str]:
+    """The names of operators that torch.jit.script finds by the identity of a function, which programs may add to."""
+    table: dict[int, str] = torch.jit._builtins._get_builtin_table()  # type: ignore[no-untyped-call]
+    return table
+
+
 def forget_answers() -> None:
     """Have torch's compilers, where they are loaded, ask anew which functions torch has, and whether there is Triton.
 

@@ -245,12 +245,13 @@ def _module_to(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def replace(patches: Patches) -> None:
     """Replace torch's functions."""
+    scripted = _torch.scripted_functions()
     for home, name in _torch.device_constructors():
         wrap = _converter if name in ("as_tensor", "asarray") else _factory
         original = getattr(home, name)
         patches.set(home, name, wrap(original))
-        if (operator := torch.jit._builtins._find_builtin(original)) is not None:  # what torch.jit.script finds
-            patches.set_item(torch.jit._builtins._get_builtin_table(), id(getattr(home, name)), operator)
+        if (operator := scripted.get(id(original))) is not None:
+            patches.set_item(scripted, id(getattr(home, name)), operator)
     tensor = torch.Tensor
     for name in ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros"):
         patches.set(tensor, name, _factory(getattr(tensor, name)))
