@@ -257,6 +257,11 @@ def test_code_as_text(kernel: wave_runtime.Kernel) -> None:
     assert kernel.asm[target] in module.disassemble()
     with pytest.raises(ValueError, match="no kernel 'vector_sub' in this code object"):
         module.disassemble("vector_sub")
+    for by_target in (kernel.asm, kernel.coverage()):
+        with pytest.raises(
+            KeyError, match=r"'vector_add': nothing for the target 'gfx90a'; its targets are \['gfx942'\]"
+        ):
+            by_target["gfx90a"]
 
 
 def test_code_of_several_targets() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, TypedDict
 
 import torch
 from typing_extensions import Unpack
@@ -269,12 +269,23 @@ def info(self: _C.Kernel) -> dict[str, Any]:
     return next(kernel for kernel in described["kernels"] if kernel["name"] == self.name)
 
 
+class ByTarget(dict[str, Any]):
+    """What is said of each build of a kernel. Asked for another target, it raises a KeyError that names them."""
+
+    def __init__(self, kernel: _C.Kernel, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self._kernel = kernel._text
+
+    def __missing__(self, target: object) -> NoReturn:
+        raise KeyError(f"{self._kernel}: nothing for the target {target!r}; its targets are {list(self)}")
+
+
 def asm(self: _C.Kernel) -> dict[str, str]:
     """A kernel's code as text, by target. See ``_C.pyi``."""
     from wave_runtime import _disasm
 
     texts = {code.target: _disasm.text_of(Image(code), self.name) for code in self._codes}
-    return {target: text for target, text in texts.items() if text is not None}
+    return ByTarget(self, {target: text for target, text in texts.items() if text is not None})
 
 
 def coverage(self: _C.Kernel) -> dict[str, dict[str, Any]]:
@@ -282,7 +293,7 @@ def coverage(self: _C.Kernel) -> dict[str, dict[str, Any]]:
     from wave_runtime import _coverage
 
     images = (image for image in map(Image, self._codes) if image.is_amd)
-    return {image.code_object.target: _coverage.of_image(image, self.name) for image in images}
+    return ByTarget(self, {image.code_object.target: _coverage.of_image(image, self.name) for image in images})
 
 
 class Accesses(NamedTuple):

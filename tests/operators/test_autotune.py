@@ -119,5 +119,8 @@ def test_what_takes_long_runs_twice() -> None:
 
 
 def test_a_configuration_that_is_no_dict() -> None:
+    for option in ("prune", "key"):
+        with pytest.raises(TypeError, match=f"autotune: {option}=: expected a function, given int"):
+            wave_runtime.autotune([{"block": 64}], **{option: 5})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r'autotune: expected dicts of keywords, as in {"block": 64}, given 64'):
         wave_runtime.autotune([64, 128])  # type: ignore[list-item]

@@ -312,7 +312,7 @@ EXPRESSION_ERRORS: list[tuple[str, Any, str]] = [
         {"n": lambda a: a.numel() * (1 << 40)},
         "argument 3 'n': expected i32, an integer from .* given 8796093022208",
     ),
-    ("arguments", {"n": 1.5}, "argument 'n': expected an int, given a float"),
+    ("arguments", {"n": lambda a: 1.5}, "argument 'n': expected an int, given a float"),
 ]
 
 
@@ -335,13 +335,22 @@ DECLARATION_ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"outputs": {"a": lambda b: b}, **ONE_GRID}, r"argument 0 'a' \(\*f32 const\) is no result"),
     ({"outputs": {"c": lambda q: q}}, r"an expression names \['q'\], but the operator's inputs are \['a', 'b'\]"),
     ({"arguments": {"c": 1}}, "argument 2 'c' is a pointer"),
-    ({"arguments": {}, "outputs": {"n": 1}}, "argument 3 'n' .* is no result"),
+    ({"arguments": {}, "outputs": {"n": lambda a: a}}, "argument 3 'n' .* is no result"),
     ({"arguments": {}, "defaults": {"a": 1}}, r"defaults= must be of the last inputs, .* given \['a'\]"),
     ({"defaults": {"n": 1}}, "defaults= must be of the last inputs"),
     ({"block": None}, "block= is missing"),
     ({"grid": None}, r"grid= is missing \(it counts workgroups\)"),
     ({"outputs": ["c"]}, r"outputs= must be a dict from names of the kernel's parameters, \['a', .*\], given list"),
     ({"clusters": 1}, "unexpected keyword 'clusters'"),
+    # What is no function is known without a call.
+    ({"outputs": {"c": 5}}, "operator 'wave_test::wrong', output 'c': expected a function, given int"),
+    ({"arguments": {"n": "4"}}, "operator 'wave_test::wrong', argument 'n': expected a number, given str"),
+    ({"arguments": {"n": 1.5}}, "operator 'wave_test::wrong', argument 'n': expected an int, given a float"),
+    ({"grid": "1"}, "operator 'wave_test::wrong', grid: expected a number, given str"),
+    ({"block": (64, 1, 1, 1)}, "operator 'wave_test::wrong', block: expected 1 to 3 numbers, given 4"),
+    ({"shared_memory": None}, "operator 'wave_test::wrong', shared_memory: expected a number, given NoneType"),
+    ({"outputs": {"c": lambda a: a}, "defaults": {"b": 1}}, "default of 'b': a tensor has none"),
+    ({"arguments": {}, "defaults": {"n": 1.5}}, "default of 'n': expected an int, given a float"),
 ]
 
 

@@ -222,12 +222,40 @@ def test_a_decorator_without_a_name() -> None:
     [
         ({"mutates": "a"}, "mutates= must be a list, given str"),
         ({"kernels": vector_add}, "kernels= must be a list, given Kernel"),
+        ({"kernels": [5]}, "kernels= must be a list of kernels, given one of int"),
+        ({"mutates": [5]}, "mutates= must be a list of names of parameters, given one of int"),
         ({"mutate": ["a"]}, "unexpected keyword 'mutate'; that of a function takes mutates=, inline= and kernels="),
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(TypeError, match=f"operator 'wave_test::wrong'.* {message}"):
         wave_runtime.define_op("wave_test::wrong", **options)
+
+
+@pytest.mark.parametrize(
+    ("register", "what"),
+    [
+        ("register_autograd", "a function"),
+        ("register_backward", "a function"),
+        ("register_vmap", "a function"),
+        ("register_sharding", "a function"),
+        ("register_autocast", "a dtype"),
+    ],
+)
+def test_what_is_no_rule_is_refused(register: str, what: str) -> None:
+    @wave_runtime.define_op("wave_test::no_rule")
+    def op(a: Tensor) -> Tensor:
+        return a.clone()
+
+    message = rf"operator 'wave_test::no_rule', {register}\(\): expected {what}, given int"
+    with pytest.raises(TypeError, match=message):
+        getattr(op, register)(5)
+    with pytest.raises(
+        TypeError, match="operator 'wave_test::no_rule', setup_context=: expected a function, given int"
+    ):
+        op.register_autograd(print, setup_context=5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="operator 'wave_test::no_rule': expected a function, given int"):
+        wave_runtime.define_op("wave_test::no_rule")(5)  # type: ignore[arg-type]
 
 
 def test_definitions_that_no_schema_can_be_made_of() -> None:

@@ -318,6 +318,11 @@ def test_launches_that_take_long_are_timed_once(blocks: Blocks, cache: Path, mon
 def test_errors(probe: Callable[..., wave_runtime.Kernel]) -> None:
     with pytest.raises(ValueError, match="at least one launch"):
         wave_runtime.variants()
+    with pytest.raises(TypeError, match="variants: launch 1: expected a function, given list"):
+        wave_runtime.variants(print, [])  # type: ignore[arg-type]
+    for option in ("rule", "key"):
+        with pytest.raises(TypeError, match=f"variants: {option}=: expected a function, given int"):
+            wave_runtime.variants(print, **{option: 5})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a rule needs no key="):
         wave_runtime.variants(once, rule=lambda *args: 0, key=lambda *args: 0)
     with pytest.raises(ValueError, match=r"block .*2048"):

@@ -14,6 +14,7 @@ import torch
 from wave_runtime import _C, _torch
 from wave_runtime._op import _expressions
 from wave_runtime._op._operator import Operator, dispatch, make_library
+from wave_runtime._op._schema import check_function
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 AUTOGRAD = "wave_autograd"  # the namespace of operators that run what Python does for autograd
@@ -71,6 +72,7 @@ class Declaration:
             "block": self._expression(kernel.block if block is None else block),
             "shared_memory": self._expression(shared_memory),
         }
+        self._check_constants()
 
     def _check_names(self, **options: Mapping[str, Any]) -> None:
         for option, given in options.items():
@@ -105,6 +107,22 @@ class Declaration:
                 f"operator '{self.name}': an expression names {unknown}, but the operator's inputs are {self.inputs}"
             )
         return Expression(value, names)
+
+    def _check_constants(self) -> None:
+        """Raise now what the first call would raise of those expressions that are no functions."""
+        for name, expression in self.outputs.items():
+            check_function(f"operator '{self.name}', output '{name}'", expression.value)
+        for name, expression in self.arguments.items():
+            if not callable(expression.value):
+                self._argument(name, expression, {})
+        for name, expression in self.geometry.items():
+            if not callable(expression.value):
+                self._extents(name, expression, {})
+        for name, value in self.defaults.items():
+            with self._naming(f"default of '{name}'"):
+                if self.kinds[name] in ("input", "output"):
+                    raise TypeError("a tensor has none")
+                _number(value, self.kinds[name] == "float")
 
     @property
     def mutates(self) -> tuple[str, ...]:
@@ -144,34 +162,36 @@ class Declaration:
         inputs = self._stand_ins(kinds)
         code: list[_expressions.Instruction] = []
         results = []
-
-        def add(value: Any, is_real: bool = False) -> None:
-            number = _expressions.Number.of(value)
-            if number.is_real and not is_real:
-                raise TypeError("expected an int, given a float")
-            code.extend(number.to_real().code if is_real else number.code)
-
         for name, expression in self.outputs.items():
             with self._naming(f"output '{name}'"):
                 made = expression(inputs)
                 if not isinstance(made, _expressions.NewTensor):
                     raise TypeError("expected a tensor made by a.new_empty() or a.new_zeros() of an input a")
                 for size in made.sizes:
-                    add(size)
+                    code.extend(_number(size))
                 results.append((len(made.sizes), made.dtype, made.zeroed))
         for name, expression in self.arguments.items():
-            with self._naming(f"argument '{name}'"):
-                add(expression(inputs), is_real=self.kinds[name] == "float")
+            code.extend(self._argument(name, expression, inputs))
         for name, expression in self.geometry.items():
-            with self._naming(name):
-                value = expression(inputs)
-                extents = value if isinstance(value, (tuple, list)) else (value,)
-                wanted = 1 if name == "shared_memory" else 3
-                if not 1 <= len(extents) <= wanted:
-                    raise ValueError(f"expected 1 to {wanted} numbers, given {len(extents)}")
-                for extent in (*extents, *(1,) * (wanted - len(extents))):
-                    add(extent)
+            code.extend(self._extents(name, expression, inputs))
         return code, results
+
+    def _argument(
+        self, name: str, expression: Expression, inputs: Mapping[str, Any]
+    ) -> tuple[_expressions.Instruction, ...]:
+        """The instructions that compute an argument."""
+        with self._naming(f"argument '{name}'"):
+            return _number(expression(inputs), self.kinds[name] == "float")
+
+    def _extents(self, name: str, expression: Expression, inputs: Mapping[str, Any]) -> list[_expressions.Instruction]:
+        """Those that compute the grid, the block or the shared memory."""
+        with self._naming(name):
+            value = expression(inputs)
+            extents = value if isinstance(value, (tuple, list)) else (value,)
+            wanted = 1 if name == "shared_memory" else 3
+            if not 1 <= len(extents) <= wanted:
+                raise ValueError(f"expected 1 to {wanted} numbers, given {len(extents)}")
+            return [step for extent in (*extents, *(1,) * (wanted - len(extents))) for step in _number(extent)]
 
     def _stand_ins(self, kinds: Sequence[tuple[int, torch.dtype]]) -> dict[str, Any]:
         tensors = iter(kinds)
@@ -206,6 +226,14 @@ class Declaration:
             specialize=self.specialize,
             fallback=fallback,
         )
+
+
+def _number(value: Any, is_real: bool = False) -> tuple[_expressions.Instruction, ...]:
+    """The instructions that compute an int, or a float. Raises TypeError where the value is neither."""
+    number = _expressions.Number.of(value)
+    if number.is_real and not is_real:
+        raise TypeError("expected an int, given a float")
+    return number.to_real().code if is_real else number.code
 
 
 def parameter_names(kernel: _C.Kernel) -> tuple[str, ...]:

@@ -120,6 +120,12 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
             )
         if option != "inline" and (isinstance(value, str) or not isinstance(value, Collection)):
             raise TypeError(f"operator '{name}': {option}= must be a list, given {type(value).__name__}")
+    for option, kind, what in (("mutates", str, "names of parameters"), ("kernels", _C.Kernel, "kernels")):
+        for item in options.get(option, ()):
+            if not isinstance(item, kind):
+                raise TypeError(
+                    f"operator '{name}': {option}= must be a list of {what}, given one of {type(item).__name__}"
+                )
 
 
 def cdiv(a: int, b: int) -> int:

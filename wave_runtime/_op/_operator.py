@@ -23,7 +23,7 @@ from wave_runtime._op._autograd import (
     requires_grad,
 )
 from wave_runtime._op._fingerprint import hash_of
-from wave_runtime._op._schema import Parameters, schema_of, split_name, tensors_in
+from wave_runtime._op._schema import Parameters, check_function, schema_of, split_name, tensors_in
 from wave_runtime._op._vmap import VmapRule, leading_batch
 from wave_runtime._tracing import is_exporting, on_stand_ins
 
@@ -70,6 +70,7 @@ class Operator(_C.OperatorBase):
         inline: bool = False,
         kernels: Sequence[_C.Kernel] = (),
     ) -> None:
+        check_function(f"operator '{name}'", body)
         super().__init__(body, dispatch)
         self._returns_new = True
         functools.update_wrapper(self, body)
@@ -255,6 +256,9 @@ class Operator(_C.OperatorBase):
                 f"operator '{self.name}' writes to {', '.join(sorted(self._mutates))}: a derivative needs an operator "
                 "that returns its results instead"
             )
+        check_function(f"operator '{self.name}', register_autograd()", backward)
+        if setup_context is not None:
+            check_function(f"operator '{self.name}', setup_context=", setup_context)
         self._set_rule("autograd", (backward, setup_context))
         self._has_derivative = True
         self._autograd = make_rule(self.name, self.overload, backward, setup_context)
@@ -270,6 +274,7 @@ class Operator(_C.OperatorBase):
         Raises:
             ValueError: the operator writes an argument.
         """
+        check_function(f"operator '{self.name}', register_backward()", function)
         backward, setup_context = backward_of(function)
         self.register_autograd(backward, setup_context=setup_context)
         self._set_rule("autograd", function)
@@ -281,6 +286,10 @@ class Operator(_C.OperatorBase):
         It casts floating-point tensors on the device that autocast is on for, except f64 tensors and those that the
         operator writes.
         """
+        if not isinstance(dtype, torch.dtype):
+            raise TypeError(
+                f"operator '{self.name}', register_autocast(): expected a dtype, given {type(dtype).__name__}"
+            )
         if self._autocast is None:
             for device_type, key in AUTOCAST_KEYS.items():
                 function = functools.partial(self._run_autocast, device_type)
@@ -305,6 +314,8 @@ class Operator(_C.OperatorBase):
             raise ValueError(
                 f"operator '{self.name}' writes to {', '.join(sorted(self._mutates))}: register_vmap() needs a function"
             )
+        if function is not None:
+            check_function(f"operator '{self.name}', register_vmap()", function)
         self._vmap = function or leading_batch(self)
         self._set_rule("vmap", function or "leading batch")
         return function
@@ -323,6 +334,7 @@ class Operator(_C.OperatorBase):
             ValueError: the operator takes lists of tensors.
             NotImplementedError: the operator has no results, and torch is 2.10, which cannot do that.
         """
+        check_function(f"operator '{self.name}', register_sharding()", rule)
         _sharding.register(self.name, self.overload, rule)
         self._has_sharding = True
         self._set_rule("sharding", rule)

@@ -22,6 +22,12 @@ def split_name(name: str) -> tuple[str, str]:
     return namespace, short_name
 
 
+def check_function(what: str, value: object) -> None:
+    """Raise TypeError where a value cannot be called."""
+    if not callable(value):
+        raise TypeError(f"{what}: expected a function, given {type(value).__name__}")
+
+
 def schema_of(body: Callable[..., Any], mutates: Sequence[str]) -> str:
     """The schema without the name: the body's type hints, and the fingerprint, which users leave out."""
     parameters = inspect.signature(body).parameters

@@ -15,7 +15,7 @@ from wave_runtime._compile import CompileError
 from wave_runtime._environment import flag
 from wave_runtime._op import _tuning
 from wave_runtime._op._fingerprint import hash_of
-from wave_runtime._op._schema import tensors_in
+from wave_runtime._op._schema import check_function, tensors_in
 
 Launch = Callable[..., Any]
 
@@ -211,11 +211,15 @@ def variants(
 
     Raises:
         ValueError: there are no launches, or both a rule and a key; at a call, the rule returns no index of a launch.
+        TypeError: a launch, the rule or the key is no function.
     """
     if not launches:
         raise ValueError("variants: expected at least one launch")
     if rule is not None and key is not None:
         raise ValueError("variants: a rule needs no key=: nothing is measured")
+    for index, launch in enumerate(launches):
+        check_function(f"variants: launch {index}", launch)
+    _check_choosers("variants", rule=rule, key=key)
     return Variants(launches, rule, key)
 
 
@@ -241,8 +245,9 @@ def autotune(
 
     Raises:
         ValueError: there are no configurations; at a call, all of them are pruned.
-        TypeError: a configuration is no dict.
+        TypeError: a configuration is no dict; what is decorated, ``prune`` or ``key`` is no function.
     """
+    _check_choosers("autotune", prune=prune, key=key)
     known = []
     for config in configs:
         if not isinstance(config, Mapping):
@@ -250,6 +255,7 @@ def autotune(
         known.append(dict(config))
 
     def make(function: Launch) -> Variants:
+        check_function("autotune", function)
         if not known:
             raise ValueError("autotune: expected at least one configuration")
         is_pruned = None if prune is None else lambda index, *args, **kwargs: prune(known[index], *args, **kwargs)
@@ -259,6 +265,12 @@ def autotune(
         return made
 
     return make
+
+
+def _check_choosers(name: str, **functions: object) -> None:
+    for option, function in functions.items():
+        if function is not None:
+            check_function(f"{name}: {option}=", function)
 
 
 def _all_properties(value: Any) -> object:
