@@ -79,8 +79,10 @@ def main() -> None:
         "kept": "kept, new to the process",
     }
     for name, what in names.items():
-        goal = f"  (goal {GOALS_MS[name]:.0f})" if name in GOALS_MS else ""
-        print(f"{what:<26} {times[name]:>9.2f} ms{goal}")
+        line = f"{what:<26} {times[name]:>9.2f} ms"
+        if (goal := GOALS_MS.get(name)) is not None:
+            line += f"  goal {goal:g}: {'met' if times[name] <= goal else 'MISSED'}"
+        print(line)
     if options.json:
         options.json.write_text(json.dumps({"machine": described, "ms": times}, indent=1) + "\n")
 

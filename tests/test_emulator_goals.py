@@ -35,13 +35,17 @@ def test_each_figure_has_its_goal() -> None:
     assert goals["collatz / the host's code, one core"].value == 2.5
     assert "MISSED" in goals[f"{emulator_goals.GEMM}: 16 cores against one"].line()
     assert "vector_add: 16 cores against one" in met
-    assert goals["... 16 cores, against some sixty"].value == pytest.approx(52.5)
+    against = f"{emulator_goals.FP8_GEMM} 1024^3, {{}}: times faster than rocjitsu on {{}}"
+    assert goals[against.format("one core", "one thread")].value == pytest.approx(42.1)
+    assert goals[against.format("16 cores", "some sixty threads")].line().split()[-4:] == ["52.500", ">=", "30", "met"]
     assert "launch of one workgroup, us" not in met
 
 
-def test_one_core_has_no_goals_of_scaling() -> None:
-    names = [goal.name for goal in emulator_goals.goals(report(1, 100.0))]
-    assert not [name for name in names if "cores against" in name]
+@pytest.mark.parametrize("cores", [1, 2])
+def test_one_core_has_no_goals_of_several(cores: int) -> None:
+    names = [goal.name for goal in emulator_goals.goals(report(cores, 100.0))]
+    of_several = [name for name in names if f"{cores} cores" in name]
+    assert len(of_several) == (0 if cores == 1 else len(emulator_goals.SCALING) + 1)
 
 
 def test_memory_that_a_program_takes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
