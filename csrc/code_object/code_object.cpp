@@ -133,7 +133,7 @@ void describe_from_descriptor(KernelInfo& kernel, const Target& target) {
   metadata.wavefront_size = descriptor.enable_wavefront_size32 ? 32 : 64;
   metadata.sgpr_count = descriptor.sgprs;
   metadata.vgpr_count = descriptor.vgprs;
-  if (processor != nullptr && processor->unified_vgprs) {
+  if (processor != nullptr && processor->has_unified_vgprs()) {
     metadata.agpr_count = metadata.vgpr_count - std::min(metadata.vgpr_count, descriptor.accum_offset);
   }
   metadata.max_flat_workgroup_size = kMostWorkItems;

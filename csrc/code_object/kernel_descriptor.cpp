@@ -20,7 +20,7 @@ struct DescriptorLayout {
     if (processor == nullptr) return;
     major = processor->major;
     is_gfx125 = processor->major == 12 && processor->minor == 5;
-    unified_vgprs = processor->unified_vgprs;
+    unified_vgprs = processor->has_unified_vgprs();
   }
 };
 

@@ -23,15 +23,15 @@ struct UnitLimits {
   uint64_t workgroups;
   uint64_t vgprs;
   uint64_t vgpr_granularity;
-  uint32_t wavefront_size;
+  uint32_t lanes;
 };
 
-UnitLimits unit_for(const ProcessorLimits& limits, const KernelDescriptor& descriptor) {
+UnitLimits unit_for(const ProcessorLimits& limits, uint32_t lanes, const KernelDescriptor& descriptor) {
   UnitLimits unit{limits.simds, limits.lds_bytes,        limits.workgroups_per_unit,
-                  limits.vgprs, limits.vgpr_granularity, limits.wavefront_size};
-  if (limits.wavefront_size == 32 && !descriptor.enable_wavefront_size32) {
+                  limits.vgprs, limits.vgpr_granularity, lanes};
+  if (lanes == 32 && !descriptor.enable_wavefront_size32) {
     // A wave of 64 takes two of a SIMD's registers for each of its own.
-    unit.wavefront_size = 64;
+    unit.lanes = 64;
     unit.vgprs /= 2;
     unit.vgpr_granularity /= 2;
   }
@@ -70,19 +70,22 @@ Limit smallest(const ProcessorLimits& limits, const UnitLimits& unit, const Kern
 }  // namespace
 
 uint32_t allocated_vgprs(const Target& target, const KernelDescriptor& descriptor) {
-  const ProcessorLimits* limits = find_processor_limits(target.processor);
+  const Processor* const processor = find_processor(target.processor);
   const uint32_t asked = descriptor.vgprs;
-  if (limits == nullptr) return asked;
-  return static_cast<uint32_t>(round_up(asked, unit_for(*limits, descriptor).vgpr_granularity));
+  if (processor == nullptr || processor->limits == nullptr) return asked;
+  return static_cast<uint32_t>(
+      round_up(asked, unit_for(*processor->limits, processor->lanes(), descriptor).vgpr_granularity));
 }
 
 Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t workgroup_size, uint64_t lds_bytes) {
-  const ProcessorLimits* limits = find_processor_limits(target.processor);
-  if (limits == nullptr) throw ValueError(text("the limits of ", target.processor, " are not known"));
-  return occupancy(*limits, target, kernel, workgroup_size, lds_bytes);
+  const Processor* const processor = find_processor(target.processor);
+  if (processor == nullptr || processor->limits == nullptr) {
+    throw ValueError(text("the limits of ", target.processor, " are not known"));
+  }
+  return occupancy(*processor->limits, processor->lanes(), target, kernel, workgroup_size, lds_bytes);
 }
 
-Occupancy occupancy(const ProcessorLimits& limits, const Target& target, const KernelInfo& kernel,
+Occupancy occupancy(const ProcessorLimits& limits, uint32_t lanes, const Target& target, const KernelInfo& kernel,
                     uint32_t workgroup_size, uint64_t lds_bytes) {
   if (!kernel.descriptor) throw ValueError(text("kernel ", kernel.metadata.name, " has no kernel descriptor"));
   const auto refuse = [&](const std::string& reason) {
@@ -94,8 +97,8 @@ Occupancy occupancy(const ProcessorLimits& limits, const Target& target, const K
   if (lds_bytes > limits.lds_bytes) {
     refuse(text(lds_bytes, " bytes of LDS are more than the ", limits.lds_bytes, " that a workgroup may have"));
   }
-  const UnitLimits unit = unit_for(limits, *kernel.descriptor);
-  const uint64_t waves = ceil_divide(workgroup_size, unit.wavefront_size);
+  const UnitLimits unit = unit_for(limits, lanes, *kernel.descriptor);
+  const uint64_t waves = ceil_divide(workgroup_size, unit.lanes);
   const Limit limit = smallest(limits, unit, *kernel.descriptor, waves, lds_bytes);
   if (limit.workgroups == 0) {
     refuse(text("a workgroup of ", workgroup_size, " work-items (", waves, " waves) does not fit: too many ",

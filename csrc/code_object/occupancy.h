@@ -24,8 +24,8 @@ uint32_t allocated_vgprs(const Target& target, const KernelDescriptor& descripto
 /// those that the kernel descriptor allocates. Throws ValueError where the processor's limits are not known or one
 /// workgroup does not fit. Scratch memory is not counted.
 Occupancy occupancy(const Target& target, const KernelInfo& kernel, uint32_t workgroup_size, uint64_t lds_bytes);
-/// On a processor of these limits, which runs code for the target.
-Occupancy occupancy(const ProcessorLimits& limits, const Target& target, const KernelInfo& kernel,
+/// On a processor of these limits, whose waves have so many lanes by default, and which runs code for the target.
+Occupancy occupancy(const ProcessorLimits& limits, uint32_t lanes, const Target& target, const KernelInfo& kernel,
                     uint32_t workgroup_size, uint64_t lds_bytes);
 
 }  // namespace wave

@@ -10,78 +10,9 @@
 namespace wave {
 namespace {
 
-// Every amdgcn machine number that LLVM has assigned (llvm/BinaryFormat/ELF.h, "AMDGPU specific e_flags"), and the
-// features that its target parser accepts in a target id.
-constexpr Processor kProcessors[] = {
-    // name, machine, family, major, minor, sramecc, xnack, unified VGPRs
-    {"gfx600", 0x20, "6", 6, 0, false, false, false},
-    {"gfx601", 0x21, "6", 6, 0, false, false, false},
-    {"gfx602", 0x3a, "6", 6, 0, false, false, false},
-    {"gfx700", 0x22, "7", 7, 0, false, false, false},
-    {"gfx701", 0x23, "7", 7, 0, false, false, false},
-    {"gfx702", 0x24, "7", 7, 0, false, false, false},
-    {"gfx703", 0x25, "7", 7, 0, false, false, false},
-    {"gfx704", 0x26, "7", 7, 0, false, false, false},
-    {"gfx705", 0x3b, "7", 7, 0, false, false, false},
-    {"gfx801", 0x28, "8", 8, 0, false, true, false},
-    {"gfx802", 0x29, "8", 8, 0, false, false, false},
-    {"gfx803", 0x2a, "8", 8, 0, false, false, false},
-    {"gfx805", 0x3c, "8", 8, 0, false, false, false},
-    {"gfx810", 0x2b, "8.10", 8, 1, false, true, false},
-    {"gfx900", 0x2c, "9", 9, 0, false, true, false},
-    {"gfx902", 0x2d, "9", 9, 0, false, true, false},
-    {"gfx904", 0x2e, "9", 9, 0, false, true, false},
-    {"gfx906", 0x2f, "9", 9, 0, true, true, false},
-    {"gfx908", 0x30, "9.08", 9, 0, true, true, false},
-    {"gfx909", 0x31, "9", 9, 0, false, true, false},
-    {"gfx90a", 0x3f, "9.0a", 9, 0, true, true, true},
-    {"gfx90c", 0x32, "9", 9, 0, false, true, false},
-    {"gfx940", 0x40, "9.4", 9, 4, true, true, true},
-    {"gfx941", 0x4b, "9.4", 9, 4, true, true, true},
-    {"gfx942", 0x4c, "9.4", 9, 4, true, true, true},
-    {"gfx950", 0x4f, "9.4", 9, 5, true, true, true},
-    {"gfx1010", 0x33, "10.1", 10, 1, false, true, false},
-    {"gfx1011", 0x34, "10.1", 10, 1, false, true, false},
-    {"gfx1012", 0x35, "10.1", 10, 1, false, true, false},
-    {"gfx1013", 0x42, "10.1", 10, 1, false, true, false},
-    {"gfx1030", 0x36, "10.3", 10, 3, false, false, false},
-    {"gfx1031", 0x37, "10.3", 10, 3, false, false, false},
-    {"gfx1032", 0x38, "10.3", 10, 3, false, false, false},
-    {"gfx1033", 0x39, "10.3", 10, 3, false, false, false},
-    {"gfx1034", 0x3e, "10.3", 10, 3, false, false, false},
-    {"gfx1035", 0x3d, "10.3", 10, 3, false, false, false},
-    {"gfx1036", 0x45, "10.3", 10, 3, false, false, false},
-    {"gfx1100", 0x41, "11", 11, 0, false, false, false},
-    {"gfx1101", 0x46, "11", 11, 0, false, false, false},
-    {"gfx1102", 0x47, "11", 11, 0, false, false, false},
-    {"gfx1103", 0x44, "11", 11, 0, false, false, false},
-    {"gfx1150", 0x43, "11", 11, 5, false, false, false},
-    {"gfx1151", 0x4a, "11", 11, 5, false, false, false},
-    {"gfx1152", 0x55, "11", 11, 5, false, false, false},
-    {"gfx1153", 0x58, "11", 11, 5, false, false, false},
-    {"gfx1154", 0x57, "11", 11, 5, false, false, false},
-    {"gfx1170", 0x5d, "11.7", 11, 7, false, false, false},
-    {"gfx1171", 0x5e, "11.7", 11, 7, false, false, false},
-    {"gfx1172", 0x5c, "11.7", 11, 7, false, false, false},
-    {"gfx1200", 0x48, "12", 12, 0, false, false, false},
-    {"gfx1201", 0x4e, "12", 12, 0, false, false, false},
-    {"gfx1250", 0x49, "12.5", 12, 5, true, true, false},
-    {"gfx1251", 0x5a, "12.5", 12, 5, true, true, false},
-    {"gfx1310", 0x50, "13", 13, 1, false, false, false},
-    {"gfx9-generic", 0x51, "9", 9, 0, false, true, false},
-    {"gfx9-4-generic", 0x5f, "9.4", 9, 4, true, true, true},
-    {"gfx10-1-generic", 0x52, "10.1", 10, 1, false, true, false},
-    {"gfx10-3-generic", 0x53, "10.3", 10, 3, false, false, false},
-    {"gfx11-generic", 0x54, "11", 11, 0, false, false, false},
-    {"gfx11-7-generic", 0x62, "11.7", 11, 7, false, false, false},
-    {"gfx12-generic", 0x59, "12", 12, 0, false, false, false},
-    {"gfx12-5-generic", 0x5b, "12.5", 12, 5, true, true, false},
-    {"gfx13-generic", 0x63, "13", 13, 0, false, false, false},
-};
-
 const Processor* find_machine(uint8_t machine) {
-  const auto* found = std::ranges::find(kProcessors, machine, &Processor::elf_machine);
-  return found == std::end(kProcessors) ? nullptr : found;
+  const auto found = std::ranges::find(known_processors(), machine, &Processor::elf_machine);
+  return found == known_processors().end() ? nullptr : &*found;
 }
 
 // AMDGPU usage guide, "AMDGPU Generic Processors": code for a generic processor runs on those of its family. Each has
@@ -131,7 +62,7 @@ std::string subarch_of(const Processor& processor) {
 bool is_compatible(const Processor& processor, std::string_view subarch) {
   const std::string own = subarch_of(processor);
   if (subarch == own || subarch == processor.family) return true;
-  return own == processor.family && std::ranges::any_of(kProcessors, [&](const Processor& member) {
+  return own == processor.family && std::ranges::any_of(known_processors(), [&](const Processor& member) {
            return own == member.family && subarch == subarch_of(member);
          });
 }
@@ -161,9 +92,9 @@ Id read_triple(std::string_view id) {
 const Processor& read_processor(std::string_view name, std::string_view subarch, std::string_view id) {
   const Processor* processor = find_processor(name);
   if (name.empty() && !subarch.empty()) {
-    const auto* found =
-        std::ranges::find_if(kProcessors, [&](const Processor& row) { return subarch == subarch_of(row); });
-    processor = found == std::end(kProcessors) ? nullptr : found;
+    const auto found =
+        std::ranges::find_if(known_processors(), [&](const Processor& row) { return subarch == subarch_of(row); });
+    processor = found == known_processors().end() ? nullptr : &*found;
     if (processor == nullptr) throw ValueError(text("target id \"", id, "\": unknown processor amdgpu", subarch));
   }
   if (processor == nullptr) throw ValueError(text("target id \"", id, "\": unknown processor \"", name, '"'));
@@ -195,20 +126,6 @@ void append(std::string& id, std::string_view name, Feature feature) {
 }
 
 }  // namespace
-
-bool is_generic(std::string_view processor) { return processor.ends_with("-generic"); }
-
-const Processor* find_processor(std::string_view name) {
-  const auto* found = std::ranges::find(kProcessors, name, &Processor::name);
-  return found == std::end(kProcessors) ? nullptr : found;
-}
-
-const Processor* find_generic_processor(const Processor& processor) {
-  for (const Processor& generic : kProcessors) {
-    if (is_generic(generic.name) && std::string_view(generic.family) == processor.family) return &generic;
-  }
-  return nullptr;
-}
 
 std::string Sm::name() const {
   constexpr const char* kSuffixes[] = {"", "f", "a"};

@@ -4,10 +4,27 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace wave {
+
+/// What one compute unit of a processor offers. On gfx10 and later, where a workgroup processor is two compute units
+/// with two SIMDs each, a kernel in WGP mode finds twice the SIMDs, LDS and workgroup slots.
+struct ProcessorLimits {
+  uint32_t lds_bytes;        ///< of a workgroup, and of a compute unit
+  uint32_t lds_granularity;  ///< bytes
+  uint32_t simds;            ///< of a compute unit
+  uint32_t waves_per_simd;
+  uint32_t workgroups_per_unit;  ///< that have more than one wave: smaller ones take no barrier
+  uint32_t vgprs;              ///< of a SIMD, for one lane; arch and accumulation VGPRs together where they are unified
+  uint32_t vgpr_granularity;   ///< at the processor's default wavefront size
+  uint32_t addressable_vgprs;  ///< of a wave, arch and accumulation VGPRs together
+  bool unified_vgprs;          ///< accumulation VGPRs share the file (gfx90a, gfx940 and later CDNA)
+  uint32_t sgprs;              ///< of a SIMD; 0 where they do not limit occupancy (gfx10 and later)
+  uint32_t sgpr_granularity;
+};
 
 /// A processor, generic ones included (LLVM AMDGPU usage guide, "Processors" and "ELF Header e_flags").
 struct Processor {
@@ -16,10 +33,17 @@ struct Processor {
   const char* family;   ///< of the processors that one generic processor covers, as triples write it: "9.4"
   uint8_t major;        ///< of the instruction set: gfx942 is 9.4
   uint8_t minor;
-  bool sramecc;        ///< whether a code object may fix this feature
-  bool xnack;          ///< likewise
-  bool unified_vgprs;  ///< accumulation VGPRs share one file with the others (gfx90a, gfx940 and later CDNA)
+  bool sramecc;                   ///< whether a code object may fix this feature
+  bool xnack;                     ///< likewise
+  const ProcessorLimits* limits;  ///< nullptr where they are not known
+
+  /// Of a wave, where a kernel asks for no others (usage guide, "Processors").
+  uint32_t lanes() const { return major < 10 ? 64 : 32; }
+  bool has_unified_vgprs() const { return limits != nullptr && limits->unified_vgprs; }
 };
+
+/// All of them, in LLVM's order; generic ones last.
+std::span<const Processor> known_processors();
 
 /// The processor of this name, or nullptr where this version does not know it. Lives for the process.
 const Processor* find_processor(std::string_view name);
@@ -83,26 +107,5 @@ struct Target {
 inline constexpr uint32_t kMostWorkItems = 1024;
 /// Workgroups that HIP launches along x, y and z.
 inline constexpr std::array<uint32_t, 3> kMostWorkgroups{INT32_MAX, 65536, 65536};
-
-/// What one compute unit of a processor offers. On gfx10 and later, where a workgroup processor is two compute units
-/// with two SIMDs each, a kernel in WGP mode finds twice the SIMDs, LDS and workgroup slots.
-struct ProcessorLimits {
-  const char* processor;
-  uint32_t lds_bytes;        ///< of a workgroup, and of a compute unit
-  uint32_t lds_granularity;  ///< bytes
-  uint32_t simds;            ///< of a compute unit
-  uint32_t waves_per_simd;
-  uint32_t workgroups_per_unit;  ///< that have more than one wave: smaller ones take no barrier
-  uint32_t vgprs;              ///< of a SIMD, for one lane; arch and accumulation VGPRs together where they are unified
-  uint32_t vgpr_granularity;   ///< at the processor's default wavefront size
-  uint32_t addressable_vgprs;  ///< of a wave, arch and accumulation VGPRs together
-  bool unified_vgprs;          ///< accumulation VGPRs share the file (gfx90a, gfx940 and later CDNA)
-  uint32_t sgprs;              ///< of a SIMD; 0 where they do not limit occupancy (gfx10 and later)
-  uint32_t sgpr_granularity;
-  uint32_t wavefront_size;  ///< the default
-};
-
-/// The limits of `processor` (generic targets included), or nullptr where they are not known.
-const ProcessorLimits* find_processor_limits(std::string_view processor);
 
 }  // namespace wave

@@ -9,7 +9,7 @@ ProcessorTraits cdna2() {
   ProcessorTraits traits = cdna3();
   traits.name = traits.code = "gfx90a";
   traits.has_fnuz = false;
-  traits.limits = *find_processor_limits("gfx90a");
+  traits.limits = *find_processor("gfx90a")->limits;
   traits.compute_units = 104;
   traits.dies = 1;
   traits.engines = 8;

@@ -9,7 +9,7 @@ ProcessorTraits cdna4() {
   ProcessorTraits traits = cdna3();
   traits.name = traits.code = "gfx950";
   traits.has_fnuz = false;
-  traits.limits = *find_processor_limits("gfx950");
+  traits.limits = *find_processor("gfx950")->limits;
   traits.compute_units = 256;
   traits.units_per_engine = 9;
   traits.clock = 2'400'000;

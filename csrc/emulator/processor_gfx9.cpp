@@ -11,7 +11,7 @@ ProcessorTraits gfx9_traits() {
   ProcessorTraits traits = cdna2();
   traits.name = traits.code = "gfx9-generic";
   traits.settings = ":xnack-";
-  traits.limits = *find_processor_limits("gfx9-generic");
+  traits.limits = *find_processor("gfx9-generic")->limits;
   traits.compute_units = 60;
   traits.engines = 4;
   traits.units_per_engine = 16;

@@ -11,8 +11,8 @@ ProcessorTraits rdna3() {
       .name = "gfx1100",
       .code = "gfx1100",
       .settings = "",
-      .limits = *find_processor_limits("gfx1100"),
-      .lanes = 32,
+      .limits = *find_processor("gfx1100")->limits,
+      .lanes = find_processor("gfx1100")->lanes(),
       .compute_units = 96,
       .units_per_multiprocessor = 2,
       .dies = 1,
@@ -42,7 +42,7 @@ ProcessorTraits integrated(ProcessorTraits traits) {
 ProcessorTraits like_gfx1100(const char* name, u32 compute_units, u32 engines, u32 clock) {
   ProcessorTraits traits = rdna3();
   traits.name = traits.code = name;
-  traits.limits = *find_processor_limits(name);
+  traits.limits = *find_processor(name)->limits;
   traits.compute_units = compute_units;
   traits.engines = engines;
   traits.units_per_engine = compute_units / engines;

@@ -10,8 +10,8 @@ ProcessorTraits rdna4() {
       .name = "gfx1201",
       .code = "gfx1201",
       .settings = "",
-      .limits = *find_processor_limits("gfx1201"),
-      .lanes = 32,
+      .limits = *find_processor("gfx1201")->limits,
+      .lanes = find_processor("gfx1201")->lanes(),
       .compute_units = 64,
       .units_per_multiprocessor = 2,
       .dies = 1,
@@ -36,7 +36,7 @@ namespace {
 ProcessorTraits like_gfx1200() {
   ProcessorTraits traits = rdna4();
   traits.name = traits.code = "gfx1200";
-  traits.limits = *find_processor_limits("gfx1200");
+  traits.limits = *find_processor("gfx1200")->limits;
   traits.compute_units = 32;
   traits.engines = 2;
   traits.clock = 3'130'000;

@@ -7,8 +7,9 @@ namespace wave::emulator {
 
 uint32_t workgroups_per_unit(const Module& module, const KernelInfo& kernel, uint32_t work_items, uint64_t lds_bytes) {
   try {
-    const ProcessorLimits& limits = module.processor().limits;
-    return occupancy(limits, module.code().target(), kernel, work_items, lds_bytes).workgroups_per_unit;
+    const ProcessorTraits& processor = module.processor();
+    return occupancy(processor.limits, processor.lanes, module.code().target(), kernel, work_items, lds_bytes)
+        .workgroups_per_unit;
   } catch (const ValueError&) {
     return 0;
   }
