@@ -95,14 +95,19 @@ print(name.value.decode(), *values, *codes)
     )
 
 
-@pytest.fixture(scope="module")
-def little_lds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library with a processor that is gfx942 but for 32 KiB of LDS."""
-    library = tmp_path_factory.mktemp("processor") / "processor_with_little_lds.so"
-    source = ROOT / "tests/cpp/processor_with_little_lds.cpp"
+def library_of(processor: str, folder: Path) -> Path:
+    """A library with a processor of tests/cpp."""
+    library = folder / f"{processor}.so"
+    source = ROOT / "tests/cpp" / f"{processor}.cpp"
     options = [f"-I{ROOT / 'csrc'}", f"-L{LIBRARIES}", "-lwave_emulator", f"-Wl,-rpath,{LIBRARIES}"]
     subprocess.run(["g++", "-std=c++20", "-shared", "-fPIC", source, *options, "-o", library], check=True)
     return library
+
+
+@pytest.fixture(scope="module")
+def little_lds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that is gfx942 but for 32 KiB of LDS."""
+    return library_of("processor_with_little_lds", tmp_path_factory.mktemp("processor"))
 
 
 @pytest.mark.parametrize("name", ["gfx942", "gfx942-32k"])
@@ -128,6 +133,25 @@ print(kernel.occupancy(block=256, shared_memory=16 * 1024))
         assert lines[0] == "512.0"
         assert "are more than the 32768 bytes that" in lines[1]
         assert lines[2:] == ["2"]
+
+
+@pytest.mark.needs("clang")
+def test_a_processor_of_one_file_may_share_the_instructions_of_another(tmp_path: Path) -> None:
+    """It runs its own code, which no other processor does, and is profiled and read as they are."""
+    code = f"""
+import ctypes; ctypes.CDLL({str(library_of("processor_gfx1103", tmp_path))!r})
+import torch, wave_runtime
+source = 'extern "C" __global__ void twice(float* a) {{ a[threadIdx.x] = 2 * expf(a[threadIdx.x]); }}'
+kernel = wave_runtime.compile(source, target="gfx1103", language="hip")["twice"]
+a = torch.zeros(64)
+with wave_runtime.sanitize() as report, wave_runtime.profile() as profile:
+    kernel(a, grid=1, block=64)
+print(a.sum().item(), len(report.findings))
+print("s_endpgm" in kernel.asm["gfx1103"], kernel.coverage()["gfx1103"]["unsupported"])
+print(wave_runtime._C.emulator_processors()["gfx1103"]["multiprocessors"], profile.kernels[0].target)
+"""
+    assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx1103") == "128.0 0\nTrue {}\n6 gfx1103\n"
+    assert "128.0" in run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx942"), "its code runs beside that of the device"
 
 
 def test_an_unknown_processor_is_an_error() -> None:

@@ -142,7 +142,7 @@ Bindings::Binding Bindings::bind(const isa::Row& row, std::span<const Body> bodi
 }
 
 const Bindings& Bindings::of(const ProcessorTraits& processor, u32 lanes) {
-  const isa::InstructionSet* set = isa::InstructionSet::find(processor.code);
+  const isa::InstructionSet* set = &processor.instruction_set();
   const std::lock_guard lock(all_bindings.mutex);
   std::unique_ptr<const Bindings>& bindings = all_bindings.made[{set, lanes}];
   if (bindings == nullptr) bindings = std::make_unique<const Bindings>(*set, lanes);

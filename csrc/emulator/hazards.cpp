@@ -145,9 +145,9 @@ void HazardChecker::find_registers(const Wave& wave, Decoded& instruction) {
 
 void HazardChecker::start(const Wave& wave) {
   if (wave.index == 0) {
-    const isa::InstructionSet& table = wave.group->launch().module.instruction_set();
-    rules_ = wait_rules_of(table.name());
-    has_scalar_hazards_ = has_scalar_hazards(table.name());
+    const ProcessorTraits& processor = wave.group->launch().module.processor();
+    rules_ = processor.wait_rules;
+    has_scalar_hazards_ = processor.has_scalar_hazards;
   }
   if (states_.size() <= wave.index) states_.resize(wave.index + 1);
   State& state = states_[wave.index];

@@ -27,9 +27,7 @@ const ProcessorTraits& traits_for(const Target& target) {
 }  // namespace
 
 Module::Module(std::shared_ptr<const CodeObject> code)
-    : code_(std::move(code)),
-      processor_(traits_for(code_->target())),
-      instruction_set_(*isa::InstructionSet::find(processor_.code)) {
+    : code_(std::move(code)), processor_(traits_for(code_->target())), instruction_set_(processor_.instruction_set()) {
   load_segments();
   relocate();
   find_functions();

@@ -92,6 +92,13 @@ const ProcessorTraits* find_processor_for(const Target& code) {
   return nullptr;
 }
 
+const isa::InstructionSet* find_instruction_set(std::string_view code) {
+  for (const ProcessorTraits* traits : ProcessorRegistration::all()) {
+    if (traits->code == code) return &traits->instruction_set();
+  }
+  return nullptr;
+}
+
 std::string emulated_code() {
   std::string all;
   for (const ProcessorTraits* traits : all_processors()) all += text(all.empty() ? "" : ", ", traits->code);

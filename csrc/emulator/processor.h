@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "code_object/target.h"
+#include "emulator/isa/isa.h"
+#include "emulator/wait_rules.h"
 #include "emulator/wave.h"
 
 namespace wave::emulator {
@@ -16,6 +18,8 @@ struct ProcessorTraits {
   const char* name;  ///< by which WAVE_RUNTIME_EMULATOR_PROCESSOR chooses it
   const char* code;  ///< the processor whose instructions it has and whose code it runs: its own name, or "gfx942" of
                      ///< one that is like gfx942 but for some figures
+  const char* instructions;      ///< the processor whose table of instructions it has, as LLVM's processors show: its
+                                 ///< own, or "gfx1100" of gfx1101
   const char* settings;          ///< of the device's target features: ":sramecc+:xnack-"
   ProcessorLimits limits;        ///< of a compute unit
   u32 lanes;                     ///< of a wave, as the device says; a kernel may have chosen otherwise
@@ -38,8 +42,12 @@ struct ProcessorTraits {
   bool scales_always = false;    ///< OMOD counts where MODE keeps denormals, too
   bool keeps_other_half;         ///< results of 16 bits keep the other half of their register, others clear it
   bool is_integrated = false;    ///< the device shares the host's memory
-  bool has_fnuz = false;         ///< FP8 and BF8 are the kinds without infinities (FNUZ), not those of OCP
+  WaitRules wait_rules;          ///< of its instructions
+  bool has_scalar_hazards = false;  ///< scalar registers that vector instructions have read must be waited for when
+                                    ///< they are read again (scalar_hazards.h)
+  bool has_fnuz = false;            ///< FP8 and BF8 are the kinds without infinities (FNUZ), not those of OCP
 
+  const isa::InstructionSet& instruction_set() const { return *isa::InstructionSet::find(instructions); }
   /// What a device with it is: "gfx942:sramecc+:xnack-".
   Target target() const { return Target::parse(std::string(code) + settings); }
   /// As many as a device of HIP says it has.
@@ -78,6 +86,9 @@ std::vector<const ProcessorTraits*> all_processors();
 /// The first of them that runs code for a target: the target's own, or one that a generic target covers; nullptr where
 /// the emulator does not run such code.
 const ProcessorTraits* find_processor_for(const Target& code);
+
+/// The instructions of a processor that is named by its code ("gfx1101"), or nullptr where none is registered.
+const isa::InstructionSet* find_instruction_set(std::string_view code);
 
 /// "gfx942, gfx1100": whose code the emulator runs, for messages.
 std::string emulated_code();

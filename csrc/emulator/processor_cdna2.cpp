@@ -7,7 +7,8 @@ namespace wave::emulator {
 // are enabled, at 1.7 GHz at the most. All else is as in CDNA3, but that kernels set up their scratch themselves.
 ProcessorTraits cdna2() {
   ProcessorTraits traits = cdna3();
-  traits.name = traits.code = "gfx90a";
+  traits.name = traits.code = traits.instructions = "gfx90a";
+  traits.wait_rules = wait_rule::kCdna | wait_rule::kStoreToVector1;
   traits.has_fnuz = false;
   traits.limits = *find_processor("gfx90a")->limits;
   traits.compute_units = 104;

@@ -6,9 +6,11 @@ namespace wave::emulator {
 // AMD CDNA 3 architecture white paper, "XCD": of the 40 compute units of a die 38 are enabled.
 // Scratch is what COMPUTE_TMPRING_SIZE.WAVESIZE can say for a wave (LLVM's GCNSubtarget, getMaxWaveScratchSize).
 ProcessorTraits cdna3() {
+  using namespace wait_rule;
   return {
       .name = "gfx942",
       .code = "gfx942",
+      .instructions = "gfx942",
       .settings = ":sramecc+:xnack-",
       .limits = *find_processor("gfx942")->limits,
       .lanes = find_processor("gfx942")->lanes(),
@@ -28,6 +30,8 @@ ProcessorTraits cdna3() {
       .packs_work_items = true,
       .has_ieee_mode = true,
       .keeps_other_half = false,
+      .wait_rules =
+          kCdna | kStoreToVector2 | kTransToVector | kPartToVector | kScalarToVector | kVectorToReadlane | kExecToLane,
       .has_fnuz = true,
   };
 }

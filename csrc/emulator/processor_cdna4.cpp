@@ -7,7 +7,8 @@ namespace wave::emulator {
 // the most. LDS: the ISA document, "LDS". All else is as in CDNA3.
 ProcessorTraits cdna4() {
   ProcessorTraits traits = cdna3();
-  traits.name = traits.code = "gfx950";
+  traits.name = traits.code = traits.instructions = "gfx950";
+  traits.wait_rules |= wait_rule::kVectorToPermlane | wait_rule::kExecToPermlane;
   traits.has_fnuz = false;
   traits.limits = *find_processor("gfx950")->limits;
   traits.compute_units = 256;

@@ -9,8 +9,9 @@ namespace {
 // "Initial Kernel Execution State", VGPR register set up.
 ProcessorTraits gfx9_traits() {
   ProcessorTraits traits = cdna2();
-  traits.name = traits.code = "gfx9-generic";
+  traits.name = traits.code = traits.instructions = "gfx9-generic";
   traits.settings = ":xnack-";
+  traits.wait_rules = wait_rule::kGfx9 | wait_rule::kStoreToVector1;
   traits.limits = *find_processor("gfx9-generic")->limits;
   traits.compute_units = 60;
   traits.engines = 4;

@@ -9,6 +9,7 @@ ProcessorTraits rdna2() {
   return {
       .name = "gfx1030",
       .code = "gfx1030",
+      .instructions = "gfx1030",
       .settings = "",
       .limits = *find_processor("gfx1030")->limits,
       .lanes = find_processor("gfx1030")->lanes(),
@@ -27,6 +28,7 @@ ProcessorTraits rdna2() {
       .packs_work_items = false,
       .has_ieee_mode = true,
       .keeps_other_half = true,
+      .wait_rules = 0,
   };
 }
 

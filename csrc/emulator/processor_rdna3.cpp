@@ -10,6 +10,7 @@ ProcessorTraits rdna3() {
   return {
       .name = "gfx1100",
       .code = "gfx1100",
+      .instructions = "gfx1100",
       .settings = "",
       .limits = *find_processor("gfx1100")->limits,
       .lanes = find_processor("gfx1100")->lanes(),
@@ -28,16 +29,11 @@ ProcessorTraits rdna3() {
       .packs_work_items = true,
       .has_ieee_mode = true,
       .keeps_other_half = true,
+      .wait_rules = wait_rule::kMatrixToFactor | wait_rule::kTransToVectors | wait_rule::kExecToPermlanes,
   };
 }
 
 namespace {
-
-/// Of a processor whose memory is the host's (AMD's product page: "integrated graphics").
-ProcessorTraits integrated(ProcessorTraits traits) {
-  traits.is_integrated = true;
-  return traits;
-}
 
 ProcessorTraits like_gfx1100(const char* name, u32 compute_units, u32 engines, u32 clock) {
   ProcessorTraits traits = rdna3();
@@ -50,11 +46,20 @@ ProcessorTraits like_gfx1100(const char* name, u32 compute_units, u32 engines, u
   return traits;
 }
 
+/// RDNA3.5. Their memory is the host's (AMD's product pages: "integrated graphics").
+ProcessorTraits like_gfx1150(const char* name, u32 compute_units, u32 engines, u32 clock) {
+  ProcessorTraits traits = like_gfx1100(name, compute_units, engines, clock);
+  traits.instructions = "gfx1150";
+  traits.is_integrated = true;
+  traits.wait_rules &= ~wait_rule::kTransToVectors;
+  return traits;
+}
+
 const ProcessorRegistration gfx1100(rdna3());
 const ProcessorRegistration gfx1101(like_gfx1100("gfx1101", 60, 3, 2'430'000));
 const ProcessorRegistration gfx1102(like_gfx1100("gfx1102", 32, 2, 2'655'000));
-const ProcessorRegistration gfx1150(integrated(like_gfx1100("gfx1150", 16, 1, 2'900'000)));
-const ProcessorRegistration gfx1151(integrated(like_gfx1100("gfx1151", 40, 2, 2'900'000)));
+const ProcessorRegistration gfx1150(like_gfx1150("gfx1150", 16, 1, 2'900'000));
+const ProcessorRegistration gfx1151(like_gfx1150("gfx1151", 40, 2, 2'900'000));
 
 }  // namespace
 

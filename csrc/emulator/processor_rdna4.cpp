@@ -9,6 +9,7 @@ ProcessorTraits rdna4() {
   return {
       .name = "gfx1201",
       .code = "gfx1201",
+      .instructions = "gfx1201",
       .settings = "",
       .limits = *find_processor("gfx1201")->limits,
       .lanes = find_processor("gfx1201")->lanes(),
@@ -28,6 +29,8 @@ ProcessorTraits rdna4() {
       .has_ieee_mode = false,
       .scales_always = true,
       .keeps_other_half = true,
+      .wait_rules = wait_rule::kMatrixToFactor | wait_rule::kExecToPermlanes,
+      .has_scalar_hazards = true,
   };
 }
 

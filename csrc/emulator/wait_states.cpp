@@ -1,9 +1,5 @@
 #include "emulator/wait_states.h"
 
-#include <algorithm>
-#include <iterator>
-
-#include "base/error.h"
 #include "emulator/isa/operand.h"
 
 namespace wave::emulator {
@@ -14,33 +10,7 @@ using isa::Field;
 using isa::Kind;
 using Share = WaitRule::Share;
 
-/// The rules, in the order of kRules.
-enum Rule : WaitRules {
-  kVectorToDpp = 1u << 0,
-  kExecToDpp = 1u << 1,
-  kVccToDivFmas = 1u << 2,
-  kScalarToLane = 1u << 3,
-  kScalarToMemory = 1u << 4,
-  kM0 = 1u << 5,
-  kSetToGet = 1u << 6,
-  kSetToSet = 1u << 7,
-  kStoreToVector1 = 1u << 8,
-  kStoreToVector2 = 1u << 9,
-  kVectorToMatrix = 1u << 10,
-  kExecToMatrix = 1u << 11,
-  kDotToOther = 1u << 12,
-  kTransToVector = 1u << 13,
-  kPartToVector = 1u << 14,
-  kScalarToVector = 1u << 15,
-  kVectorToReadlane = 1u << 16,
-  kExecToLane = 1u << 17,
-  kVectorToPermlane = 1u << 18,
-  kExecToPermlane = 1u << 19,
-  kMatrixToFactor = 1u << 20,
-  kTransToVectors = 1u << 21,
-  kExecToPermlanes = 1u << 22,
-};
-
+/// In the order of wait_rule's bits.
 constexpr WaitRule kRules[] = {
     {"a vector instruction writes what DPP reads", Share::Vector, 2},
     {"a vector instruction writes EXEC before DPP", Share::Nothing, 5},
@@ -66,34 +36,6 @@ constexpr WaitRule kRules[] = {
     {"a transcendental instruction makes what a vector instruction reads", Share::Vector, 6, WaitRule::Count::Vectors},
     {"v_cmpx writes EXEC before v_permlane", Share::Nothing, 1, WaitRule::Count::Vectors},
 };
-
-/// LLVM: GCNHazardRecognizer.cpp, and which processor has what in GCNSubtarget.h and AMDGPU.td.
-constexpr WaitRules kGfx9 =
-    kVectorToDpp | kExecToDpp | kVccToDivFmas | kScalarToLane | kScalarToMemory | kM0 | kSetToGet | kSetToSet;
-constexpr WaitRules kCdna2 = kGfx9 | kVectorToMatrix | kExecToMatrix | kDotToOther;
-constexpr WaitRules kGfx940 =
-    kCdna2 | kStoreToVector2 | kTransToVector | kPartToVector | kScalarToVector | kVectorToReadlane | kExecToLane;
-constexpr struct Table {
-  std::string_view name;
-  WaitRules rules;
-  bool has_scalar_hazards = false;
-} kTables[] = {
-    {"gfx9-generic", kGfx9 | kStoreToVector1},
-    {"gfx90a", kCdna2 | kStoreToVector1},
-    {"gfx942", kGfx940},
-    {"gfx950", kGfx940 | kVectorToPermlane | kExecToPermlane},
-    {"gfx1030", 0},
-    {"gfx1100", kMatrixToFactor | kTransToVectors | kExecToPermlanes},
-    {"gfx1150", kMatrixToFactor | kExecToPermlanes},
-    {"gfx1201", kMatrixToFactor | kExecToPermlanes, true},
-};
-
-/// Every instruction table has one, if only without rules: of one that is missing all code would look right.
-const Table& find_table(std::string_view name) {
-  const auto found = std::ranges::find(kTables, name, &Table::name);
-  if (found == std::end(kTables)) throw RuntimeError(text("no wait states are known of the instructions of ", name));
-  return *found;
-}
 
 bool is_vector_alu(const isa::Row& row) { return row.kind == Kind::VectorAlu || row.kind == Kind::DotProduct; }
 bool is_matrix(const isa::Row& row) { return row.kind == Kind::Matrix || row.kind == Kind::SparseMatrix; }
@@ -144,6 +86,7 @@ RowSet factors_of(const isa::Instruction& instruction) {
 }
 
 WaitRules first_roles(const isa::Instruction& instruction, const Touched& touched) {
+  using namespace wait_rule;
   const isa::Row& row = *instruction.row;
   const bool writes_exec = touched.scalar_writes.contains(sreg::kExec) || (row.traits & isa::kWritesExec) != 0;
   WaitRules rules = 0;
@@ -164,6 +107,7 @@ WaitRules first_roles(const isa::Instruction& instruction, const Touched& touche
 }
 
 WaitRules second_roles(const isa::Instruction& instruction, const Touched& touched) {
+  using namespace wait_rule;
   const isa::Row& row = *instruction.row;
   const bool is_memory = row.kind == Kind::VectorMemory || row.kind == Kind::Lds;
   WaitRules rules = 0;
@@ -193,11 +137,8 @@ WaitRules second_roles(const isa::Instruction& instruction, const Touched& touch
 
 std::span<const WaitRule> wait_rules() { return kRules; }
 
-WaitRules wait_rules_of(std::string_view table) { return find_table(table).rules; }
-
-bool has_scalar_hazards(std::string_view table) { return find_table(table).has_scalar_hazards; }
-
 WaitRoles wait_roles(const isa::Instruction& instruction, const Touched& touched, WaitRules rules) {
+  using namespace wait_rule;
   const isa::Row& row = *instruction.row;
   WaitRoles roles{.first = rules & first_roles(instruction, touched),
                   .second = rules & second_roles(instruction, touched)};

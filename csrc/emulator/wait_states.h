@@ -3,15 +3,12 @@
 #pragma once
 
 #include <span>
-#include <string_view>
 
 #include "emulator/isa/isa.h"
 #include "emulator/touched.h"
+#include "emulator/wait_rules.h"
 
 namespace wave::emulator {
-
-/// A set of rules, a bit for each, by its place in wait_rules().
-using WaitRules = u32;
 
 struct WaitRule {
   /// What both must share.
@@ -48,13 +45,6 @@ struct WaitRoles {
   u32 lane_select = ~0u;  ///< the scalar register
   u32 hardware = ~0u;     ///< the hardware register
 };
-
-/// Those of the processors that share a table (isa::InstructionSet::name()).
-WaitRules wait_rules_of(std::string_view table);
-
-/// Whether scalar registers that vector instructions have read must be waited for when they are read again
-/// (scalar_hazards.h).
-bool has_scalar_hazards(std::string_view table);
 
 /// As far as `rules` have it.
 WaitRoles wait_roles(const isa::Instruction& instruction, const Touched& touched, WaitRules rules);

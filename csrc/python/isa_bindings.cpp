@@ -7,6 +7,7 @@
 
 #include "emulator/isa/fields.h"
 #include "emulator/isa/isa.h"
+#include "emulator/processor.h"
 #include "python/bindings.h"
 #include "python/define.h"
 
@@ -82,7 +83,7 @@ py::dict row_as_dict(const isa::Row& row) {
 }
 
 const isa::InstructionSet& instruction_set(const std::string& processor) {
-  const isa::InstructionSet* set = isa::InstructionSet::find(processor);
+  const isa::InstructionSet* set = emulator::find_instruction_set(processor);
   if (set == nullptr) throw ValueError("no instruction table for the processor \"" + processor + "\"");
   return *set;
 }

@@ -276,13 +276,13 @@ Location locate(const Instruction& instruction, const Operand& operand);
 /// An instruction set: its rows and the look-up from bits to a row.
 class InstructionSet {
  public:
-  /// The instruction set of a processor ("gfx942"), or nullptr where this build has no table for it. Rows of GFX10 and
-  /// later are for waves of 32 lanes; locate() knows what waves of 64 have otherwise. "gfx9-generic" has the rows of
-  /// gfx90a, but for one; also those of matrices and others that its code does not have. Lives for the process; any
-  /// thread may call.
-  static const InstructionSet* find(std::string_view processor);
+  /// The table of this name ("gfx942"), or nullptr where there is none: those of other processors may share it. Rows of
+  /// GFX10 and later are for waves of 32 lanes; locate() knows what waves of 64 have otherwise. "gfx9-generic" has the
+  /// rows of gfx90a, but for one; also those of matrices and others that its code does not have. Lives for the process;
+  /// any thread may call.
+  static const InstructionSet* find(std::string_view name);
 
-  /// The processor whose table this is: "gfx1100" of gfx1101, too.
+  /// The first processor whose table this is: "gfx1100" of gfx1101, too.
   std::string_view name() const { return name_; }
 
   Generation generation() const { return generation_; }

@@ -187,13 +187,9 @@ InstructionSet::InstructionSet(std::string_view name, Generation generation, std
 namespace {
 using Sets = std::array<InstructionSet, 8>;
 Lazy<Sets>& all_sets = *new Lazy<Sets>();
-
-/// Processors with the instructions of another one, whose table serves for both, as LLVM's processors show.
-constexpr std::string_view kAlike[][2] = {
-    {"gfx1101", "gfx1100"}, {"gfx1102", "gfx1100"}, {"gfx1151", "gfx1150"}, {"gfx1200", "gfx1201"}};
 }  // namespace
 
-const InstructionSet* InstructionSet::find(std::string_view processor) {
+const InstructionSet* InstructionSet::find(std::string_view name) {
   const auto& sets = all_sets.get([] {
     generic_rows = make_generic_rows();
     return Sets{InstructionSet("gfx9-generic", gfx9::kGeneration, generic_rows),
@@ -205,11 +201,8 @@ const InstructionSet* InstructionSet::find(std::string_view processor) {
                 InstructionSet("gfx1150", gfx11::kGeneration, gfx11::kGfx1150),
                 InstructionSet("gfx1201", gfx12::kGeneration, gfx12::kGfx1201)};
   });
-  for (const auto& [alike, other] : kAlike) {
-    if (alike == processor) processor = other;
-  }
   for (const InstructionSet& set : sets) {
-    if (set.name() == processor) return &set;
+    if (set.name() == name) return &set;
   }
   return nullptr;
 }
