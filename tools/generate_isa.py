@@ -8,6 +8,7 @@ is reproducible.
 """
 
 import argparse
+import re
 from collections.abc import Collection
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from isa.encodings import Encoding, encodings, fields, generation, split
 from isa.golden import golden
 from isa.llvm import Disassembler
 from isa.measure import Measured, find_instances, parse, sweep
-from isa.overrides import MATRIX
+from isa.overrides import ALONE, MATRIX, base_name
 from isa.properties import with_properties
 from isa.row import Row, parse_table, table
 
@@ -52,9 +53,10 @@ def _by_format(llvm: Disassembler, encoding: Encoding, instances: list[Measured]
     return result
 
 
-def _encoding_rows(llvm: Disassembler, encoding: Encoding) -> list[Row]:
+def _encoding_rows(llvm: Disassembler, encoding: Encoding, wanted: str) -> list[Row]:
     known = fields(encoding.generation)
-    instances = find_instances(llvm, encoding, known[encoding.format])
+    found = find_instances(llvm, encoding, known[encoding.format])
+    instances = [each for each in found if re.fullmatch(wanted, base_name(each.text.mnemonic))]
     rows: list[Row] = []
     for format_, group in _by_format(llvm, encoding, instances).items():
         sweep(llvm, group, known[format_])
@@ -68,7 +70,8 @@ def generate(processor: str, formats: Collection[str] | None = None) -> list[Row
     wanted = [
         encoding for encoding in encodings(generation(processor)) if formats is None or encoding.format in formats
     ]
-    return [with_properties(processor, row) for encoding in wanted for row in _encoding_rows(llvm, encoding)]
+    names = ALONE.get(processor, r".*")
+    return [with_properties(processor, row) for encoding in wanted for row in _encoding_rows(llvm, encoding, names)]
 
 
 def main() -> None:
@@ -91,7 +94,7 @@ def main() -> None:
         rows = generate(arguments.processor)
     path.write_text(table(arguments.processor, rows))
     print(f"{path}: {len(rows)} rows")
-    if arguments.properties:
+    if arguments.properties or arguments.processor in ALONE:
         return
     lines = golden(Disassembler(arguments.processor), rows)
     path = GOLDEN / f"golden_{arguments.processor}.txt"

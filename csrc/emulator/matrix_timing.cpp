@@ -11,8 +11,7 @@ std::optional<MatrixTiming> matrix_timing(const isa::Instruction& instruction) {
   const bool is_short = (row.traits & isa::kMixedFormats) != 0 && instruction[isa::Field::CBSZ] >= kBytes &&
                         instruction[isa::Field::BLGP] >= kBytes;
   return MatrixTiming{row.matrix.passes / (is_short ? 2u : 1u), (row.traits & isa::kXdl) != 0,
-                      row.matrix.d == isa::Element::F64, (row.traits & isa::kLateResult) != 0,
-                      isa::precedes_gfx940(row)};
+                      row.matrix.d == isa::Element::F64, (row.traits & isa::kLateResult) != 0, row.precedes_gfx940};
 }
 
 u32 MatrixTiming::until_same_c(const MatrixTiming& reader) const {

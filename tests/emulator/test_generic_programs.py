@@ -92,15 +92,19 @@ def test_all_tools_look_into_generic_code(target: str) -> None:
     assert profile.kernels[0].instructions
 
 
-def test_a_product_that_gfx9_has_in_another_place() -> None:
+@pytest.mark.parametrize(
+    ("form", "modifiers"),
+    [("e32", ""), ("e64", ""), ("dpp", "quad_perm:[0,1,2,3]"), ("sdwa", "dst_sel:DWORD src0_sel:DWORD src1_sel:DWORD")],
+)
+def test_a_product_that_gfx9_has_in_another_place(form: str, modifiers: str) -> None:
     """V_MUL_LEGACY_F32, by which zero times anything is zero, has an opcode that gfx90a gives to V_FMAC_F64."""
     source = """extern "C" __global__ void multiply(const float* a, const float* b, float* c) {
       float product;
-      asm("v_mul_legacy_f32_e32 %0, %1, %2" : "=v"(product) : "v"(a[threadIdx.x]), "v"(b[threadIdx.x]));
+      asm("INSTRUCTION" : "=v"(product) : "v"(a[threadIdx.x]), "v"(b[threadIdx.x]));
       c[threadIdx.x] = product;
-    }"""
+    }""".replace("INSTRUCTION", f"v_mul_legacy_f32_{form} %0, %1, %2 {modifiers}")
     module = wave_runtime.compile(source, target="gfx9-generic", language="hip")
-    assert "v_mul_legacy_f32_e32" in module["multiply"].asm["gfx9-generic"]
+    assert f"v_mul_legacy_f32_{form}" in module["multiply"].asm["gfx9-generic"]
     a, b, c = torch.randn(64), torch.randn(64), torch.zeros(64)
     a[:2], b[0], b[1] = 0, float("inf"), float("nan")
     module["multiply"](a, b, c, grid=1, block=64)

@@ -31,6 +31,16 @@ def test_the_table_is_what_the_generator_makes(processor: str) -> None:
     assert table(processor, generate(processor)).splitlines() == committed.splitlines()
 
 
+def test_the_rows_that_a_processor_has_alone() -> None:
+    """Beside those of gfx90a, in the places of its own."""
+    made = generate("gfx9-generic")
+    assert (ROOT / "csrc/emulator/isa/gfx9-generic.inc").read_text() == table("gfx9-generic", made)
+    rows = [str(row) for row in check_isa.table("gfx9-generic").rows]
+    others = [str(row) for row in check_isa.table("gfx90a").rows if "v_fmac_f64" not in row.mnemonic]
+    assert [row for row in rows if row in others] == others
+    assert [row for row in rows if row not in others] == [str(row) for row in made]
+
+
 @pytest.mark.parametrize("processor", first_or_long(PROCESSORS, 4))
 def test_parts_of_the_table_are_what_the_generator_makes(processor: str) -> None:
     """Of encodings in which processors differ: the whole takes a minute or more."""

@@ -25,7 +25,7 @@ Words = tuple[int, ...]
 
 def generation(processor: str) -> str:
     """The family that shares its formats: "gfx9" of "gfx942"."""
-    match = re.fullmatch(r"(gfx\d+)[0-9a-f]{2}", processor)
+    match = re.fullmatch(r"(gfx\d+)(?:[0-9a-f]{2}|-generic)", processor)
     if match is None:
         raise ValueError(f"{processor} is no processor")
     return match[1]

@@ -5,6 +5,9 @@ import re
 # Opcodes whose encoding is VOP3P but whose fields are those of the matrix instructions (format MAI).
 MATRIX = re.compile(r"v_(mfma|smfmac|accvgpr)_")
 
+# Of processors that have the instructions of another one: those that they have alone, which are all of their tables.
+ALONE = {"gfx9-generic": r"v_mul_legacy_f32"}  # whose opcode gfx90a gives to v_fmac_f64
+
 # Destinations that keep or use what was in them.
 UPDATED_DESTINATIONS: dict[str, str] = {
     r"v_(pk_|dual_)?(fmac|mac)_.*|s_fmac_.*": "D = S0 * S1 + D",

@@ -248,7 +248,7 @@ void append_cache_policy(std::string& out, const Instruction& instruction) {
   if (scope && instruction[Field::GLC] != 0) out += " glc";
   if (scope && instruction[Field::SLC] != 0) out += " slc";
   if (scope && instruction[Field::DLC] != 0) out += " dlc";
-  const bool levels = precedes_gfx940(*instruction.row);
+  const bool levels = instruction.row->precedes_gfx940;
   if (scope && instruction[Field::SC0] != 0) out += levels ? " glc" : " sc0";
   if ((takes & kNt) != 0 && instruction[Field::NT] != 0) out += levels ? " slc" : " nt";
   if (scope && instruction[Field::SC1] != 0) out += levels ? " scc" : " sc1";

@@ -110,7 +110,7 @@ const char* find(std::span<const Name> names, uint32_t number) {
 const char* register_name(const Row& row, uint32_t number) {
   switch (row.generation) {
     case Generation::GFX9:
-      return precedes_gfx940(row) && number >= kFirstOfGfx940 ? nullptr : find(kRegisters9, number);
+      return row.precedes_gfx940 && number >= kFirstOfGfx940 ? nullptr : find(kRegisters9, number);
     case Generation::GFX10:
       return find(kRegisters10, number);
     case Generation::GFX11:

@@ -232,7 +232,10 @@ struct Row {
   MemoryAccess memory;   ///< of instructions that access memory for lanes, or SMEM
   MatrixProduct matrix;  ///< of Matrix and SparseMatrix; else all zeros
   uint8_t operand_count;
-  Operand operands[8];  ///< in the order of the assembly text; VOPD has two instructions
+  bool precedes_gfx940;  ///< of an older processor of GFX9. There SC0, NT and SC1 are called GLC, SLC and SCC; a load
+                         ///< from GLOBAL or SCRATCH has LDS where gfx940 has SVE, and an address in SCRATCH is a vector
+                         ///< register where there is no scalar one
+  Operand operands[8];   ///< in the order of the assembly text; VOPD has two instructions
 };
 
 /// The mnemonic without the encoding's suffix ("v_add_f32"): one instruction, whatever its encoding. For texts, and to
@@ -278,8 +281,8 @@ class InstructionSet {
  public:
   /// The table of this name ("gfx942"), or nullptr where there is none: those of other processors may share it. Rows of
   /// GFX10 and later are for waves of 32 lanes; locate() knows what waves of 64 have otherwise. "gfx9-generic" has the
-  /// rows of gfx90a, but for one; also those of matrices and others that its code does not have. Lives for the process;
-  /// any thread may call.
+  /// rows of gfx90a, but for those of gfx9-generic.inc; also those of matrices and others that its code does not have.
+  /// Lives for the process; any thread may call.
   static const InstructionSet* find(std::string_view name);
 
   /// The first processor whose table this is: "gfx1100" of gfx1101, too.

@@ -32,12 +32,12 @@ CacheControl cache_control(const Instruction& instruction) {
   return {writes_back && is_of_agent, invalidates && is_of_group, invalidates && is_of_agent};
 }
 
-bool must_write_back(const Row& row) { return row.generation == Generation::GFX9 && !precedes_gfx940(row); }
+bool must_write_back(const Row& row) { return row.generation == Generation::GFX9 && !row.precedes_gfx940; }
 
 bool reads_past_own_cache(const Instruction& instruction) {
   switch (instruction.row->generation) {
     case Generation::GFX9:
-      return instruction[Field::SC0] != 0 || (!precedes_gfx940(*instruction.row) && instruction[Field::SC1] != 0);
+      return instruction[Field::SC0] != 0 || (!instruction.row->precedes_gfx940 && instruction[Field::SC1] != 0);
     case Generation::GFX10:
     case Generation::GFX11:
       return instruction[Field::GLC] != 0;
@@ -48,15 +48,15 @@ bool reads_past_own_cache(const Instruction& instruction) {
 }
 
 const char* own_invalidation_text(const Row& row) {
-  if (row.generation == Generation::GFX9) return precedes_gfx940(row) ? "buffer_wbinvl1_vol" : "buffer_inv sc0";
+  if (row.generation == Generation::GFX9) return row.precedes_gfx940 ? "buffer_wbinvl1_vol" : "buffer_inv sc0";
   return row.generation == Generation::GFX12 ? "global_inv scope:SCOPE_SE" : "buffer_gl0_inv";
 }
 
 bool has_equal_stores(const Row& row) {
-  return row.generation == Generation::GFX10 || row.generation == Generation::GFX11 || precedes_gfx940(row);
+  return row.generation == Generation::GFX10 || row.generation == Generation::GFX11 || row.precedes_gfx940;
 }
 
-bool hides_group_scope(const Row& row) { return row.generation != Generation::GFX9 || precedes_gfx940(row); }
+bool hides_group_scope(const Row& row) { return row.generation != Generation::GFX9 || row.precedes_gfx940; }
 
 Scope atomic_scope(const Instruction& instruction) {
   const Row& row = *instruction.row;
@@ -67,7 +67,7 @@ Scope atomic_scope(const Instruction& instruction) {
   };
   switch (row.generation) {
     case Generation::GFX9:
-      if (precedes_gfx940(row)) return scope(instruction[Field::SC0], 0);
+      if (row.precedes_gfx940) return scope(instruction[Field::SC0], 0);
       return scope(instruction[Field::SC1], instruction[Field::SC0]);
     case Generation::GFX10:
     case Generation::GFX11:
@@ -84,7 +84,7 @@ bool is_atomic_load(const Instruction& instruction) {
   if (row.memory.direction != MemoryAccess::Direction::Load) return false;
   switch (row.generation) {
     case Generation::GFX9:
-      return !precedes_gfx940(row) && instruction[Field::SC0] != instruction[Field::SC1];
+      return !row.precedes_gfx940 && instruction[Field::SC0] != instruction[Field::SC1];
     case Generation::GFX10:
     case Generation::GFX11:
       return instruction[Field::GLC] != 0 && instruction[Field::DLC] == 0;

@@ -80,7 +80,7 @@ uint8_t address_dwords(const Instruction& instruction, const Operand& operand) {
     case Format::GLOBAL:
       return instruction[Field::SADDR] == scalar_codes(instruction.row->generation).off ? 2 : 1;
     case Format::SCRATCH:
-      if (precedes_gfx940(*instruction.row) || instruction.row->generation == Generation::GFX10)
+      if (instruction.row->precedes_gfx940 || instruction.row->generation == Generation::GFX10)
         return instruction[Field::SADDR] == scalar_codes(instruction.row->generation).off ? 1 : 0;
       return instruction[Field::SVE] != 0 ? 1 : 0;
     case Format::MUBUF:

@@ -27,10 +27,6 @@ enum ScalarCode : uint32_t {
   kLiteral = 255,
 };
 
-/// Whether a row is of an older processor. There SC0, NT and SC1 are called GLC, SLC and SCC; a load from GLOBAL or
-/// SCRATCH has LDS where gfx940 has SVE, and an address in SCRATCH is a vector register where there is no scalar one.
-bool precedes_gfx940(const Row& row);
-
 /// Whether an atomic returns the old value: SC0 of GFX9 (GLC of SMEM), GLC of GFX11, bit 0 of TH of GFX12.
 bool returns_value(const Instruction& instruction);
 

@@ -57,9 +57,9 @@ constexpr Detail matrix(uint8_t m, uint8_t n, uint8_t k, uint8_t blocks, Element
   return {{}, {m, n, k, blocks, d, a, b, passes}};
 }
 
-constexpr Row make_row(Generation generation, Format format, uint16_t opcode, const char* mnemonic, uint64_t mask,
-                       uint64_t match, uint64_t ignored, uint32_t modifiers, Kind kind, uint64_t traits, Detail detail,
-                       std::initializer_list<Operand> operands) {
+constexpr Row make_row(Generation generation, bool precedes_gfx940, Format format, uint16_t opcode,
+                       const char* mnemonic, uint64_t mask, uint64_t match, uint64_t ignored, uint32_t modifiers,
+                       Kind kind, uint64_t traits, Detail detail, std::initializer_list<Operand> operands) {
   Row row{generation,
           format,
           opcode,
@@ -73,14 +73,16 @@ constexpr Row make_row(Generation generation, Format format, uint16_t opcode, co
           detail.memory,
           detail.matrix,
           static_cast<uint8_t>(operands.size()),
+          precedes_gfx940,
           {}};
   std::copy(operands.begin(), operands.end(), row.operands);
   return row;
 }
 
-#define WAVE_ISA_ROW(format, opcode, mnemonic, mask, match, ignored, modifiers, kind, traits, detail, ...)       \
-  make_row(kGeneration, Format::format, opcode, mnemonic, mask, match, ignored, modifiers, kind, traits, detail, \
-           __VA_ARGS__),
+#define WAVE_ISA_ROW(format, opcode, mnemonic, mask, match, ignored, modifiers, kind, traits, detail, ...)        \
+  make_row(kGeneration, kPrecedesGfx940, Format::format, opcode, mnemonic, mask, match, ignored, modifiers, kind, \
+           traits, detail, __VA_ARGS__),
+constexpr bool kPrecedesGfx940 = false;
 namespace gfx9 {
 constexpr Generation kGeneration = Generation::GFX9;
 constexpr Row kGfx942[] = {
@@ -89,9 +91,15 @@ constexpr Row kGfx942[] = {
 constexpr Row kGfx950[] = {
 #include "emulator/isa/gfx950.inc"
 };
+namespace before_gfx940 {
+constexpr bool kPrecedesGfx940 = true;
 constexpr Row kGfx90a[] = {
 #include "emulator/isa/gfx90a.inc"
 };
+constexpr Row kGfx9Generic[] = {
+#include "emulator/isa/gfx9-generic.inc"
+};
+}  // namespace before_gfx940
 }  // namespace gfx9
 namespace gfx10 {
 constexpr Generation kGeneration = Generation::GFX10;
@@ -132,40 +140,23 @@ Format classified_format(Format format) {
   }
 }
 
-}  // namespace
-
-namespace {
-
-/// Those of gfx9-generic: as gfx90a's, but that it has V_MUL_LEGACY_F32 where gfx90a has V_FMAC_F64.
+/// Those of gfx9-generic: gfx90a's, and its own in their places.
 std::vector<Row> make_generic_rows() {
-  std::vector<Row> rows(std::begin(gfx9::kGfx90a), std::end(gfx9::kGfx90a));
-  const auto named = [&](std::string_view name) { return std::ranges::find(rows, name, &Row::mnemonic); };
-  constexpr std::array<const char*, 3> kNames[] = {
-      {"v_fmac_f64_e32", "v_mul_f32_e32", "v_mul_legacy_f32_e32"},
-      {"v_fmac_f64_dpp", "v_mul_f32_dpp", "v_mul_legacy_f32_dpp"},
-      {"v_fmac_f64_e64", "v_mul_f32_e64", "v_mul_legacy_f32_e64"},
-  };
-  for (const auto& [replaced, like, name] : kNames) {
-    const auto place = named(replaced), product = named(like);
-    const uint16_t opcode = place->opcode;
-    const uint64_t step = (product->match - place->match) & product->mask & place->mask;  // that of one opcode
-    *place = *product;
-    place->opcode = opcode;
-    place->match -= step;
-    place->mnemonic = name;
+  using namespace gfx9::before_gfx940;
+  std::vector<Row> rows(std::begin(kGfx90a), std::end(kGfx90a));
+  for (const Row& own : kGfx9Generic) {
+    const auto place = std::ranges::find_if(
+        rows, [&](const Row& row) { return row.format == own.format && row.opcode >= own.opcode; });
+    if (place != rows.end() && place->opcode == own.opcode) {
+      *place = own;
+    } else {
+      rows.insert(place, own);
+    }
   }
   return rows;
 }
 
-std::vector<Row>& generic_rows = *new std::vector<Row>();  ///< made with all_sets
-
-bool is_among(const Row& row, std::span<const Row> rows) {
-  return &row >= rows.data() && &row < rows.data() + rows.size();
-}
-
 }  // namespace
-
-bool precedes_gfx940(const Row& row) { return is_among(row, gfx9::kGfx90a) || is_among(row, generic_rows); }
 
 std::string_view base_name(const Row& row) {
   std::string_view name = row.mnemonic;
@@ -191,9 +182,9 @@ Lazy<Sets>& all_sets = *new Lazy<Sets>();
 
 const InstructionSet* InstructionSet::find(std::string_view name) {
   const auto& sets = all_sets.get([] {
-    generic_rows = make_generic_rows();
+    const std::vector<Row>& generic_rows = *new std::vector<Row>(make_generic_rows());
     return Sets{InstructionSet("gfx9-generic", gfx9::kGeneration, generic_rows),
-                InstructionSet("gfx90a", gfx9::kGeneration, gfx9::kGfx90a, true),
+                InstructionSet("gfx90a", gfx9::kGeneration, gfx9::before_gfx940::kGfx90a, true),
                 InstructionSet("gfx942", gfx9::kGeneration, gfx9::kGfx942, true),
                 InstructionSet("gfx950", gfx9::kGeneration, gfx9::kGfx950, true),
                 InstructionSet("gfx1030", gfx10::kGeneration, gfx10::kGfx1030),
