@@ -539,8 +539,8 @@ def begin_sanitizer(tools: str, over_reads: bool, denormals: bool, dead_register
 def set_findings_hook(hook: Callable[[], None]) -> None:
     """Have it called behind each launch that has found something."""
 
-def emulator_processors() -> dict[str, dict[str, Any]]:
-    """The processors that the emulated device may have, by name.
+def emulator_processors(generic: bool = False) -> dict[str, dict[str, Any]]:
+    """The processors that the emulated device may have, by name; or also generic ones, whose code runs beside it.
 
     Returns:
         For each ``code`` (the processor whose code it runs), ``target`` (with the device's features), ``lanes`` of a

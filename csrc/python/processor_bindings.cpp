@@ -8,10 +8,11 @@
 namespace wave {
 namespace {
 
-/// {name: figures}, of all that a device can have.
-py::dict emulator_processors() {
+/// {name: figures}, of all that a device can have; or also of generic ones, whose code runs beside it.
+py::dict emulator_processors(bool generic) {
   py::dict all;
-  for (const emulator::ProcessorTraits* traits : emulator::device_processors()) {
+  for (const emulator::ProcessorTraits* traits :
+       generic ? emulator::ProcessorRegistration::all() : emulator::device_processors()) {
     const ProcessorLimits& limits = traits->limits;
     all.set(traits->name,
             py::make_dict({WAVE_MEMBERS(*traits, code),
@@ -41,7 +42,7 @@ void choose_processor(const std::string& name) {
 }  // namespace
 
 void bind_processors(py::handle module) {
-  py::add_functions(module, {py::function<emulator_processors>("emulator_processors", ""),
+  py::add_functions(module, {py::function<emulator_processors>("emulator_processors", "generic=False"),
                              py::function<emulator_processor>("emulator_processor", ""),
                              py::function<choose_processor>("choose_emulator_processor", "name"),
                              py::function<emulator::sum_matrices_exactly>("sum_matrices_exactly", "")});

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from wave_runtime._profile._counts import COUNTS, GpuLaunch, KernelProfile
-from wave_runtime._profile._peaks import PEAKS, bounds, processor_of
+from wave_runtime._profile._peaks import bounds, peaks_of, processor_of
 
 FORMAT = 1  # of the JSON: another for each change that readers notice
 
@@ -27,7 +27,7 @@ def as_json(kernels: Sequence[KernelProfile], launches: Sequence[GpuLaunch]) -> 
 
 
 def _kernel(kernel: KernelProfile) -> dict[str, Any]:
-    peaks = PEAKS.get(processor_of(kernel))
+    peaks = peaks_of(processor_of(kernel))
     return {
         **asdict(kernel),
         "asked": kernel.asked,
