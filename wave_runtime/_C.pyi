@@ -595,6 +595,14 @@ def image_for(data: bytes, device: str) -> CodeObject | None:
 def occupancy(data: bytes, target: str | None, kernel: str, workgroup_size: int, lds_bytes: int) -> dict[str, Any]:
     """Waves and workgroups of a kernel that fit on a compute unit, and what limits them."""
 
+def processor_facts(processor: str) -> dict[str, Any] | None:
+    """What is known of an AMD processor ("gfx942"), None where there is none of the name.
+
+    Returns:
+        The ``lanes`` of a wave, where a kernel asks for no others; ``lds_granularity``, the bytes in which LDS is given
+        out, None where they are not known.
+    """
+
 def normal_target(id: str) -> str:
     """A target id in its normal form. Raises ValueError."""
 

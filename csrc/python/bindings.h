@@ -5,8 +5,8 @@
 
 namespace wave {
 
-/// CodeObject, code_objects, parse_signature, occupancy, normal_target, target_runs_on: looking into files, no GPU
-/// needed.
+/// CodeObject, code_objects, parse_signature, occupancy, processor_facts, normal_target, target_runs_on: looking into
+/// files, no GPU needed.
 void bind_code_object(py::handle module);
 
 /// isa_rows, decode, disassemble: the instruction tables.

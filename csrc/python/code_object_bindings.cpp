@@ -172,6 +172,15 @@ std::shared_ptr<const CodeObject> image_for(const py::bytes& data, const Target&
 Target normal_target(const Target& id) { return id; }
 bool target_runs_on(const Target& code, const Target& device) { return code.runs_on(device); }
 
+/// What is known of an AMD processor of this name; None where there is none.
+py::object processor_facts(const std::string& name) {
+  const Processor* const processor = find_processor(name);
+  if (processor == nullptr) return py::none();
+  const ProcessorLimits* const limits = processor->limits;
+  return py::make_dict({{"lanes", processor->lanes()},
+                        {"lds_granularity", limits == nullptr ? py::none() : py::to_python(limits->lds_granularity)}});
+}
+
 /// [(name, "*f32 const", "f32", whether it is a pointer, whether it is const)]
 py::list parse_signature_text(const std::string& given) {
   return py::list_of(parse_signature(given, KernelMetadata{}).parameters, [](const Parameter& parameter) {
@@ -197,6 +206,7 @@ void bind_code_object(py::handle module) {
                py::function<demangle>("demangle", "name"), py::function<text_of_symbol>("kernel_text", "symbol"),
                py::function<line_table>("line_table", "data"), py::function<image_for>("image_for", "data, device"),
                py::function<occupancy_of>("occupancy", "data, target, kernel, workgroup_size, lds_bytes"),
+               py::function<processor_facts>("processor_facts", "processor"),
                py::function<normal_target>("normal_target", "id"),
                py::function<target_runs_on>("target_runs_on", "code, device")});
 }

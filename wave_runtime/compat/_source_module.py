@@ -16,12 +16,12 @@ import torch
 from wave_runtime import _C
 from wave_runtime._builds import Builds, Recipe, Variant, device_of, has_addresses
 from wave_runtime._compile import LANGUAGES, Language
-from wave_runtime._device import has_gpu
+from wave_runtime._device import has_gpu, target_for
 from wave_runtime._kernel import Dims
 from wave_runtime._module import Writes
 from wave_runtime._torch import constant_result
 
-_GRANULES = (1, 512, 1024, 1280)  # bytes, of gfx9 and gfx10, gfx11 and later, gfx950
+_SET_ASIDE = 1024  # bytes of shared memory that NVIDIA's GPUs keep for themselves with each workgroup
 
 
 class SourceKernel:
@@ -206,8 +206,9 @@ def _share(kernel: _C.Kernel, device: str, block: tuple[int, ...], workgroups: i
         raise ValueError(f"{kernel._text}: force_occupancy must be at least 1, given {workgroups}")
     resources = kernel.resources(device)
     equal = resources["max_shared_memory"] // workgroups
-    for granule in _GRANULES:
-        dynamic = equal - equal % granule - resources["shared_memory"]
-        if dynamic >= 0 and kernel.occupancy(device, block=block, shared_memory=dynamic) == workgroups:
-            return dynamic
+    facts = _C.processor_facts(target_for(torch.device(device)).partition(":")[0]) or {}
+    granule = facts.get("lds_granularity") or _SET_ASIDE
+    dynamic = equal - equal % granule - resources["shared_memory"]
+    if dynamic >= 0 and kernel.occupancy(device, block=block, shared_memory=dynamic) == workgroups:
+        return dynamic
     return max(0, equal - resources["shared_memory"])

@@ -191,13 +191,13 @@ def _triton_type(name: str, parameter: _signature.Parameter) -> str:
 
 
 def _target(name: str, target: str | None) -> GPUTarget:
-    """What to compile for. CDNA's waves have 64 lanes; RDNA's have 32 by Triton's choice."""
+    """What to compile for, with the lanes that the processor's waves have by default."""
     if target is None:
         target = _device.target_for(torch.device("cuda" if _device.has_gpu() else "cpu"))
     processor = target.partition(":")[0]
-    if not processor.startswith("gfx"):
+    if (facts := _C.processor_facts(processor)) is None:
         raise ValueError(f"Triton kernel '{name}': target={target!r}: expected an AMD processor, as 'gfx942'")
-    return GPUTarget("hip", processor, 64 if processor.startswith("gfx9") else 32)
+    return GPUTarget("hip", processor, facts["lanes"])
 
 
 def _check_launchable(name: str, compiled: Any) -> None:
