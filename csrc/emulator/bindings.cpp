@@ -12,6 +12,7 @@
 #include "base/fork_safe.h"
 #include "emulator/binding_lists.h"
 #include "emulator/isa/features.h"
+#include "emulator/isa/graphics.h"
 #include "emulator/isa/operand.h"
 
 namespace wave::emulator {
@@ -169,19 +170,19 @@ std::array<const Body*, 2> Bindings::find_halves(const isa::Row& row) const {
 namespace {
 
 /// Why there are no instructions of graphics, and what to do instead.
-std::string without_graphics(std::string_view name) {
-  const char* const advice = name.starts_with("image_")
+std::string without_graphics(const isa::Graphics& graphics) {
+  const char* const advice = graphics.is_image
                                  ? "images, of textures and surfaces, are not emulated: read and write memory by "
                                    "pointers, or run the kernel on a GPU"
                                  : "only kernels are emulated, not the shaders of graphics, which have exports and "
                                    "interpolation";
-  return text(name, " is not implemented: ", advice);
+  return text(graphics.name, " is not implemented: ", advice);
 }
 
 }  // namespace
 
 std::string unsupported(const Bindings& bindings, const Instruction& instruction) {
-  if (instruction.graphics != nullptr) return without_graphics(instruction.graphics);
+  if (instruction.graphics != nullptr) return without_graphics(*instruction.graphics);
   const isa::Row& row = *instruction.row;
   if (row.format == Format::VOPD) {
     for (size_t half = 0; half < 2; ++half) {

@@ -3,7 +3,7 @@ and how long they are, so that what is not emulated is refused by name, and the 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .encodings import BitField, Words
 from .llvm import Disassembler
@@ -26,6 +26,7 @@ class Format:
     dwords: int
     further: BitField = NO_BITS
     tries: tuple[Words, ...] = ((0,),)
+    is_image: bool = field(default=False, kw_only=True)
 
 
 # Of images DMASK and DIM, of those for ray tracing also UNRM and R128.
@@ -34,20 +35,20 @@ _VECTORS = ((0,), (0, 256 | 256 << 9), (0, 256 | 256 << 9 | 256 << 18))  # sourc
 _IMAGES_OF_GFX12 = ((1 << 22 | 1,), (0x03C00010, 0x11000804, 0x0E0B0A09))
 FORMATS = {
     "gfx10": [
-        Format("111100", (BitField(18, 7), BitField(0, 1)), 2, BitField(1, 2), _IMAGES),  # MIMG
+        Format("111100", (BitField(18, 7), BitField(0, 1)), 2, BitField(1, 2), _IMAGES, is_image=True),  # MIMG
         Format("111110", (), 2),  # EXP
         Format("110010", (BitField(16, 2),), 1),  # VINTRP
         Format("110101", (BitField(16, 10),), 2, tries=_VECTORS),  # VOP3
     ],
     "gfx11": [
-        Format("111100", (BitField(18, 8),), 2, BitField(0, 1), _IMAGES),  # MIMG
+        Format("111100", (BitField(18, 8),), 2, BitField(0, 1), _IMAGES, is_image=True),  # MIMG
         Format("111110", (), 2),  # EXP
         Format("11001101", (BitField(16, 7),), 2, tries=_VECTORS),  # VINTERP
         Format("11001110", (BitField(20, 2),), 1),  # LDSDIR
     ],
     "gfx12": [
-        Format("110100", (BitField(14, 8),), 3, tries=_IMAGES_OF_GFX12),  # VIMAGE
-        Format("111001", (BitField(14, 8),), 3, tries=_IMAGES_OF_GFX12),  # VSAMPLE
+        Format("110100", (BitField(14, 8),), 3, tries=_IMAGES_OF_GFX12, is_image=True),  # VIMAGE
+        Format("111001", (BitField(14, 8),), 3, tries=_IMAGES_OF_GFX12, is_image=True),  # VSAMPLE
         Format("111110", (), 2),  # VEXPORT
         Format("11001101", (BitField(16, 5),), 2, tries=_VECTORS),  # VINTERP
         Format("11001110", (BitField(20, 2),), 1),  # VDSDIR
@@ -62,14 +63,14 @@ class Graphics:
     generation: str
     mask: int
     match: int
-    dwords: int
-    further: BitField
+    format: Format
     name: str
 
     def __str__(self) -> str:
         bits = f"{self.mask:#x}, {self.match:#x}"
-        further = f"{self.further.low}, {self.further.width}"
-        return f'WAVE_ISA_GRAPHICS({self.generation.upper()}, {bits}, {self.dwords}, {further}, "{self.name}")'
+        further = f"{self.format.further.low}, {self.format.further.width}"
+        length, kind = f"{self.format.dwords}, {further}", str(self.format.is_image).lower()
+        return f'WAVE_ISA_GRAPHICS({self.generation.upper()}, {bits}, {length}, {kind}, "{self.name}")'
 
 
 def _opcodes(format_: Format) -> Iterator[int]:
@@ -93,9 +94,7 @@ def generate(generation: str) -> list[Graphics]:
             tries = [(match | first & ~mask, *others) for first, *others in format_.tries]
             names = {result.text.split()[0] for result in llvm(tries) if result.accepted}
             found += [
-                Graphics(generation, mask, match, format_.dwords, format_.further, name)
-                for name in sorted(names)
-                if GRAPHICS.match(name)
+                Graphics(generation, mask, match, format_, name) for name in sorted(names) if GRAPHICS.match(name)
             ]
     return found
 

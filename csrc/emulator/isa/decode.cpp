@@ -78,10 +78,10 @@ Instruction InstructionSet::decode(std::span<const uint32_t> words, uint32_t lan
   const uint64_t upper = (words.size() > 2 ? words[2] : 0) | (words.size() > 3 ? uint64_t{words[3]} << 32 : 0);
   instruction.row = find_row(first, upper);
   if (instruction.row == nullptr) {
-    const Graphics found = find_graphics(generation_, words[0]);
-    if (words.size() < found.dwords) return unknown;
-    instruction.graphics = found.name;
-    instruction.dwords = found.dwords;
+    const Graphics* const graphics = find_graphics(generation_, words[0]);
+    if (graphics == nullptr || words.size() < graphics->dwords(words[0])) return unknown;
+    instruction.graphics = graphics;
+    instruction.dwords = graphics->dwords(words[0]);
     return instruction;
   }
   instruction.dwords = dwords(generation_, instruction.row->format);

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "emulator/isa/graphics.h"
+
 namespace wave::isa {
 namespace {
 
@@ -39,7 +41,7 @@ void append_hex(std::string& out, int64_t value) {
 }
 
 std::string disassemble(const Instruction& instruction) {
-  if (instruction.graphics != nullptr) return std::string(instruction.graphics) + " ...";
+  if (instruction.graphics != nullptr) return std::string(instruction.graphics->name) + " ...";
   if (instruction.row == nullptr) return unknown_text(instruction);
   const Row& row = *instruction.row;
   const std::string_view mnemonics = row.mnemonic;

@@ -242,6 +242,8 @@ struct Row {
 /// name bodies: what an instruction is or does is in its row.
 std::string_view base_name(const Row& row);
 
+struct Graphics;
+
 /// A decoded instruction. `row` is nullptr where the target has no instruction with these bits, or one of graphics.
 struct Instruction {
   const Row* row = nullptr;
@@ -250,7 +252,7 @@ struct Instruction {
   uint32_t literal = 0;  ///< the literal constant, where the instruction has one
   uint8_t dwords = 1;    ///< the instruction's length
   uint8_t lanes = 32;    ///< of the wave that runs it, of RDNA: those of 64 have masks of 64 bits, and smaller matrices
-  const char* graphics = nullptr;  ///< the name of one that has no row: an image instruction, an export, interpolation
+  const Graphics* graphics = nullptr;  ///< one that has no row: an image instruction, an export, interpolation
 
   /// The value of a field, not sign-extended; 0 where the format has no such field.
   uint32_t operator[](Field field) const;
