@@ -5,12 +5,15 @@ The plugin itself, ``wave_runtime.pytest``, imports torch. This module lies outs
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-PLUGIN = "wave_runtime.pytest"
+PACKAGE = "wave_runtime"
+PLUGIN = f"{PACKAGE}.pytest"
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -45,6 +48,20 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
     options, plugins = early_config.known_args_namespace, early_config.pluginmanager
     is_asked_for = options.wave_sanitize is not None or options.wave_emulate is not None or options.wave_inductor
     if is_asked_for and not plugins.has_plugin(PLUGIN):
-        plugin = import_module(PLUGIN)
+        plugin = _import_plugin()
         plugins.register(plugin, PLUGIN)
         plugin.pytest_load_initial_conftests(early_config, parser, args)
+
+
+def _import_plugin() -> ModuleType:
+    """The plugin. Raises UsageError where another module has the package's name, as one of wave-lang's wheel has."""
+    try:
+        return import_module(PLUGIN)
+    except ModuleNotFoundError as error:
+        found = sys.modules.get(PACKAGE)
+        if error.name != PLUGIN or found is None:
+            raise
+        raise pytest.UsageError(
+            f"{PACKAGE} is the module {found.__file__} here, not the package with these options: wave-lang installs "
+            "such a module; put the package's folder before the module's on sys.path (PYTHONPATH)"
+        ) from error

@@ -349,5 +349,10 @@ def test_pytest_finds_the_options(tmp_path: Path) -> None:
         command = ["-m", "pytest", *options, *plugins, "--wave-sanitize=memory", "-k", "wrong"]
         done = python(*command, cwd=tmp_path)
         assert "[memory:out-of-bounds]" in done.stdout, done.stdout + done.stderr
+    (tmp_path / "wave_runtime.py").write_text("# as wave-lang's module of the name, found first\n")
+    done = run(sys.executable, "-m", "pytest", *options, "--wave-emulate", cwd=tmp_path)
+    assert done.returncode == 4
+    assert f"wave_runtime is the module {tmp_path / 'wave_runtime.py'} here, not the package" in done.stderr
+    (tmp_path / "wave_runtime.py").unlink()
     done = python("-m", "pytest", "-p", "wave_runtime.pytest", *options, "--wave-emulate=gfx9", cwd=tmp_path)
     assert (done.returncode, "--wave-emulate: " in done.stderr) == (4, True), done.stderr
