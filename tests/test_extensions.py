@@ -16,7 +16,7 @@ import pytest
 from support import ROOT
 
 import wave_runtime
-from wave_runtime._emulate import _extensions
+from wave_runtime._emulate import _extensions, _torch_headers
 
 SOURCES = ROOT / "tests" / "torch_extension"
 BOTH = ("gfx942", "gfx1100")
@@ -138,7 +138,7 @@ def test_without_headers_of_hip(include_paths: Any, tmp_path: Path) -> None:
 
 
 def test_another_torchs_headers(include_paths: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(_extensions._CHANGES, "c10/core/Device.h", [("no such line", "", 1)])
+    monkeypatch.setitem(_torch_headers.CHANGES, "c10/core/Device.h", [("no such line", "", 1)])
     with pytest.raises(RuntimeError, match=r"Device.h there is 'no such line' 0 times, where 1 were expected"):
         include_paths()
 

@@ -20,7 +20,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,69 +31,14 @@ from wave_emulator import _hip, library
 from wave_emulator._cache_folder import cache_folder, make_folder
 from wave_runtime._compile import _clang
 from wave_runtime._compile._unit import CompileError
+from wave_runtime._emulate import _torch_headers
 from wave_runtime._emulate._patches import Patches
 from wave_runtime._fork import start
 
 MODULE = "torch.utils.cpp_extension"
 _OURS = Path(__file__).with_name("torch_hip")
-_TORCH = Path(torch.__file__).parent / "include"
 _FOR_GPUS = ("c10/cuda", "ATen/cuda", "ATen/native/cuda")
 _SOURCES = ("c10/cuda/library.cpp", "c10/cuda/stable.cpp")
-_KEY = "::c10::wave_key"
-# A kernel for the GPU stands before one for the CPU, also where that one is registered behind it.
-_FIRST = "__attribute__((init_priority(::c10::wave_priority({}))))"
-
-# Headers in which torch's two kinds of device are one: what is replaced in each, and how often it is there.
-_CHANGES: dict[str, Sequence[tuple[str, str, int]]] = {
-    "torch/headeronly/core/DeviceType.h": [
-        (r"\bCUDA = 1,", "CUDA = CPU,", 1),
-        (r"  _\(CUDA, extra\) *\\\n", "", 1),  # a list of cases
-    ],
-    # Programs hand the number on to HIP, which knows no device -1.
-    "c10/core/Device.h": [
-        (r"(DeviceIndex index\(\) const noexcept \{\s*return )index_;", r"\1index_ < 0 ? 0 : index_;", 1)
-    ],
-    "c10/core/DispatchKey.h": [(r"\bAutocast = AutocastCUDA,", "Autocast = AutocastCPU,", 1)],
-    # Sums of kernels for GPUs have other types than the CPU's, which are another device's here.
-    "ATen/AccumulateType.h": [
-        (r"(AccumulateType<T, false> \{[^}]*DeviceType::)CPU", r"\1HIP", 1),
-        (r"(#define CPU_ACC_TYPE\(t, acc_t\) ACC_TYPE\(t, acc_t, c10::DeviceType::)CPU", r"\1HIP", 1),
-    ],
-    # torch's library knows that tensors of the CPU are on no GPU.
-    "ATen/TensorUtils.h": [(r"TORCH_API (void check(?:All)?SameGPU\([^;]*\));", r"inline \1 {}", 2)],
-    "ATen/autocast_mode.h": [(r"case c10::DeviceType::CUDA:[^;]*;", "", 2)],
-    # ROCm 5's function has no default for the last argument.
-    "c10/hip/HIPEvent.h": [(r"hipStreamWaitEvent\(stream, event_\)", "hipStreamWaitEvent(stream, event_, 0)", 1)],
-    "torch/csrc/inductor/aoti_torch/c/shim.h": [
-        (r"#define AOTI_TORCH_SHIM\n", "#define AOTI_TORCH_SHIM\n#include <wave_shim.h>\n", 1)
-    ],
-    "torch/csrc/stable/library.h": [
-        (
-            r"#include <torch/csrc/stable/c/shim.h>\n",
-            "#include <torch/csrc/stable/c/shim.h>\n#include <wave_key_name.h>\n",
-            1,
-        ),
-        (
-            r"(STABLE_TORCH_LIBRARY_IMPL_static_init_##ns##_##k##_, uid\))\(",
-            rf"\1 {_FIRST.format('C10_STRINGIZE(k)')}(",
-            1,
-        ),
-        (r"C10_STRINGIZE\(k\),  ", f"{_KEY}(C10_STRINGIZE(k)),", 1),
-    ],
-    "torch/csrc/stable/macros.h": [(r"\bcuda(?=Error_t|GetLastError)", "hip", 2)],
-    "torch/csrc/stable/stableivalue_conversions.h": [(r"case DeviceType::CUDA:[^;]*;", "", 1)],
-    "torch/library.h": [
-        (r"case c10::DeviceType::CUDA:[^;]*;", "", 1),
-        (
-            r"#include <c10/core/DispatchKey.h>\n",
-            "#include <c10/core/DispatchKey.h>\n#include <wave_dispatch_key.h>\n",
-            1,
-        ),
-        (r"(TORCH_LIBRARY_IMPL_static_init_##ns##_##k##_, uid\))\(", rf"\1 {_FIRST.format('c10::DispatchKey::k')}(", 1),
-        (r"std::make_optional\(c10::DispatchKey::k\)", f"std::make_optional({_KEY}(c10::DispatchKey::k))", 2),
-        (r"f.dispatch_key_ = k;", f"f.dispatch_key_ = {_KEY}(k);", 1),
-    ],
-}
 
 
 def replace(patches: Patches) -> None:
@@ -154,14 +98,14 @@ class _Home:
     def __init__(self) -> None:
         named = (os.environ.get(name) for name in ("ROCM_HOME", "ROCM_PATH"))
         self.rocm = next((Path(name).absolute() for name in named if name), Path("/opt/rocm"))
-        files = sorted(path for path in _OURS.rglob("*") if path.is_file())
-        version = self.rocm / "include" / "hip" / "hip_version.h"
+        files = [*sorted(_OURS.rglob("*")), Path(__file__), Path(_torch_headers.__file__)]
+        files.append(self.rocm / "include" / "hip" / "hip_version.h")
         compiler = ""
         with contextlib.suppress(CompileError):  # that there is none matters where something is built
             compiler = _clang.find().identity
-        names = (torch.__version__, _TORCH, self.rocm, compiler, library("wave_hip_emulator"))
+        names = (torch.__version__, _torch_headers.FOLDER, self.rocm, compiler, library("wave_hip_emulator"))
         parts = [str(name).encode() for name in names]
-        parts += [path.read_bytes() for path in (*files, Path(__file__), version) if path.is_file()]
+        parts += [path.read_bytes() for path in files if path.is_file()]
         digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
         self.path = cache_folder().absolute() / "torch_hip" / digest
 
@@ -195,7 +139,7 @@ class _Home:
     def _fill(self, home: Path) -> None:
         include = home / "include"
         sources = self._convert(include)
-        _change_headers(include)
+        _torch_headers.change(include)
         shutil.copytree(_OURS / "include", include, dirs_exist_ok=True)
         for part in (_OURS / "stand_ins").iterdir():
             if not (self.rocm / "include" / part.name).is_dir():
@@ -210,7 +154,7 @@ class _Home:
         from torch.utils.hipify import hipify_python  # only now: it takes half a second
 
         for part in _FOR_GPUS:
-            shutil.copytree(_TORCH / part, include / part)
+            shutil.copytree(_torch_headers.FOLDER / part, include / part)
         shutil.copytree(_OURS / "cuda", include, dirs_exist_ok=True)
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             converted = hipify_python.hipify(
@@ -229,7 +173,7 @@ class _Home:
         So programs that are linked with it find both without a path of their own to look in.
         """
         built = home / "lib" / "libwave_torch_hip.so"
-        torchs = (_TORCH, _TORCH / "torch" / "csrc" / "api" / "include")
+        torchs = (_torch_headers.FOLDER, _torch_headers.FOLDER / "torch" / "csrc" / "api" / "include")
         includes = [home / "include", *torchs, *self.headers_of_rocm()]
         command = [*shlex.split(os.environ.get("CXX", "c++")), "-std=c++20", "-O1", "-fPIC", "-shared"]
         # The stable ABI declares what it has for GPUs where USE_CUDA is defined, for ROCm, too.
@@ -266,19 +210,3 @@ class _Home:
         """HIP's, as 6.3.0."""
         text = (self.rocm / "include" / "hip" / "hip_version.h").read_text()
         return ".".join(re.findall(r"#define HIP_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
-
-
-def _change_headers(include: Path) -> None:
-    """Copies of torch's headers, changed. Raises RuntimeError where one is not as it was known."""
-    for name, changes in _CHANGES.items():
-        copy = include / name
-        text = (copy if copy.is_file() else _TORCH / name).read_text()
-        for old, new, count in changes:
-            text, found = re.subn(old, new, text, flags=re.DOTALL)
-            if found != count:
-                raise RuntimeError(
-                    f"extensions cannot be built for an emulated GPU with torch {torch.__version__}: in its header "
-                    f"{name} there is {old!r} {found} times, where {count} were expected"
-                )
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_text(text)

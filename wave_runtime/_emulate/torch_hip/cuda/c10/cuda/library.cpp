@@ -7,15 +7,19 @@
 //
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/PeerToPeerAccess.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
+#include <torch/cuda.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <ostream>
+#include <string_view>
 #include <vector>
 
 namespace c10::cuda {
@@ -210,3 +214,19 @@ cublasLtHandle_t getCurrentCUDABlasLtHandle() { WAVE_REFUSE("hipBLASLt"); }
 cusparseHandle_t getCurrentCUDASparseHandle() { WAVE_REFUSE("hipSPARSE"); }
 
 }  // namespace at::cuda
+
+// ---- what headers of kernels ask torch's hooks
+
+bool at::CUDAHooksInterface::isGPUArch(const std::vector<std::string>& archs, c10::DeviceIndex device) const {
+  const std::string_view name = at::cuda::getDeviceProperties(device)->gcnArchName;
+  return std::any_of(archs.begin(), archs.end(), [name](const std::string& arch) { return name.starts_with(arch); });
+}
+
+// ---- torch/cuda.h
+
+namespace wave_torch_hip {
+
+c10::DeviceIndex device_count() { return c10::cuda::device_count(); }
+void synchronize() { c10::cuda::device_synchronize(); }
+
+}  // namespace wave_torch_hip
