@@ -1,9 +1,9 @@
 """Extensions with kernels, which torch.utils.cpp_extension builds for the emulated GPU as a torch for ROCm builds them.
 
 A torch for the CPU has no library for GPUs, and its headers for them are CUDA's. A folder in the cache has what a torch
-for ROCm has instead: these headers, converted by torch's own hipify; a library with what they declare (c10_cuda.cpp);
-and hipcc. In it ``DeviceType::CUDA`` is the CPU, whose tensors an emulated GPU's are: code that asks for the one kind
-finds the other.
+for ROCm has instead: these headers, converted by torch's own hipify; a library with what they declare, from the sources
+in torch_hip/cuda/c10/cuda; and hipcc. In it ``DeviceType::CUDA`` is the CPU, whose tensors an emulated GPU's are: code
+that asks for the one kind finds the other.
 """
 
 from __future__ import annotations
