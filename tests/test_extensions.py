@@ -97,6 +97,27 @@ with wave_runtime.emulate("gfx1201"):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.needs("hip-compiler")
+@pytest.mark.parametrize("release", [19, pytest.param(22, marks=pytest.mark.needs("clang-22"))])
+def test_hipcc_takes_the_emulated_gpu_for_the_native_one(release: int, hip_toolchain: Path, tmp_path: Path) -> None:
+    """As setup.py of packages call it: they read its release, and compile for the GPU at hand."""
+    folder = Path(_extensions.__file__).with_name("torch_hip")
+    hipcc = tmp_path / "hipcc"
+    given = f"CLANG=clang++-{release}\nROCM={hip_toolchain}\nRELEASE=5.2.3\n"
+    hipcc.write_text(f"#!/bin/sh\n{given}{(folder / 'hipcc.sh').read_text()}")
+    hipcc.chmod(0o755)
+    done = subprocess.run([hipcc, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("HIP version: 5.2.3\n")
+    assert f"clang version {release}" in done.stdout
+    source, built = tmp_path / "kernel.hip", tmp_path / "kernel.o"
+    headers = "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n"
+    source.write_text(f"{headers}__global__ void f(__half* a) {{ *a = hrcp(*a); }}\n")
+    environment = {**os.environ, "WAVE_RUNTIME_EMULATOR_PROCESSOR": "gfx1151"}
+    command = [hipcc, f"-I{folder / 'include'}", "--offload-arch=native", "-c", source, "-o", built]
+    subprocess.run(command, env=environment, check=True)
+    assert wave_runtime.load(built).targets == ("gfx1151",)
+
+
 def state() -> dict[str, Any]:
     module = importlib.import_module(_extensions.MODULE)
     return {
