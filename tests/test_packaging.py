@@ -106,6 +106,7 @@ def test_wheels_say_where_their_sources_are(origin: str, expected: str | None, t
 def test_installs_from_the_source_distribution(source_distribution: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps"]
     subprocess.run([*command, "--target", tmp_path, source_distribution], check=True, capture_output=True)
+    (tmp_path / "wave_emulator").symlink_to(ROOT / "wave_emulator")  # a package of its own, which is built already
     release = ".".join(torch.__version__.split(".")[:2])
     for file in (
         f"torch_{release.replace('.', '_')}/libwave_runtime.so",

@@ -22,8 +22,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kGuard = uint64_t{64} << 10;
-// To touch memory first costs a quarter of a microsecond for each page, and for one of 2 MB less than for eight of 4 KB.
-// What is larger may be meant to be touched here and there alone.
+// Each page costs a quarter of a microsecond when it is first touched, and one of 2 MB less than eight small ones. More
+// memory than that may be meant to be touched here and there alone.
 constexpr uint64_t kLeastInLargePages = uint64_t{2} << 20, kMostInLargePages = uint64_t{256} << 20;
 constexpr uint64_t kAddresses = uint64_t{1} << 47;  ///< that a process has
 
