@@ -11,8 +11,8 @@ constexpr DispatchKey wave_key(DispatchKey key) {
   return toRuntimePerBackendFunctionalityKey(toFunctionalityKey(key), BackendComponent::CPUBit);
 }
 
-// Of two kernels for one key the one that is registered later holds. What has a number runs before what has the last
-// one.
+// Of two kernels for one key the one that is registered later holds. Registrations with a lower number run first; 65535
+// is the number of what names none.
 constexpr int wave_priority(DispatchKey key) {
   const bool of_cpu = toBackendComponent(key) == BackendComponent::CPUBit || key == DispatchKey::AutocastCPU;
   return of_cpu ? 65000 : 65535;
