@@ -158,6 +158,13 @@ def test_without_headers_of_hip(include_paths: Any, tmp_path: Path) -> None:
         include_paths()
 
 
+def test_headers_that_do_not_compile(include_paths: Any, tmp_path: Path) -> None:
+    (tmp_path / "rocm" / "include" / "hip" / "hip_runtime.h").write_text("#error no header of HIP's\n")
+    expected = r"library.cpp does not compile for torch 2(?s:.*)no header of HIP's(?s:.*)The command was: "
+    with pytest.raises(wave_runtime.CompileError, match=expected):
+        include_paths()
+
+
 def test_another_torchs_headers(include_paths: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(_torch_headers.CHANGES, "c10/core/Device.h", [("no such line", "", 1)])
     with pytest.raises(RuntimeError, match=r"Device.h there is 'no such line' 0 times, where 1 were expected"):

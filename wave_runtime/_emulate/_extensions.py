@@ -17,7 +17,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -30,10 +29,9 @@ from torch.utils.hipify import version as hipify
 from wave_emulator import _hip, library
 from wave_emulator._cache_folder import cache_folder, make_folder
 from wave_runtime._compile import _clang
-from wave_runtime._compile._unit import CompileError
+from wave_runtime._compile._unit import CompileError, Unit, run
 from wave_runtime._emulate import _torch_headers
 from wave_runtime._emulate._patches import Patches
-from wave_runtime._fork import start
 
 MODULE = "torch.utils.cpp_extension"
 _OURS = Path(__file__).with_name("torch_hip")
@@ -78,7 +76,7 @@ def _replace_in(module: Any, patches: Patches) -> None:
 
     def with_ours(device_type: str = "cpu", *arguments: Any, **options: Any) -> list[str]:
         paths: list[str] = include_paths(device_type, *arguments, **options)
-        return paths if device_type != "cuda" else [*home.make(), *paths, *home.headers_of_rocm()]
+        return paths if device_type != "cuda" else [home.make(), *paths, *home.headers_of_rocm()]
 
     patches.set(module, "IS_HIP_EXTENSION", True)
     patches.set(module, "ROCM_HOME", str(home.path))
@@ -109,10 +107,11 @@ class _Home:
         digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
         self.path = cache_folder().absolute() / "torch_hip" / digest
 
-    def make(self) -> list[str]:
+    def make(self) -> str:
         """Make the folder where it is not there yet. Where headers are looked for before torch's own.
 
-        Raises RuntimeError where there is no HIP, or where this torch's headers are others than those that are known.
+        Raises RuntimeError where there is no HIP, or where this torch's headers are others than those that are known;
+        CompileError where there is no compiler, or the library does not compile.
         """
         if not (self.rocm / "include" / "hip" / "hip_runtime.h").is_file():
             raise RuntimeError(
@@ -129,7 +128,7 @@ class _Home:
                 self._fill(Path(folder) / "home")
                 with contextlib.suppress(OSError):  # another process was first
                     (Path(folder) / "home").rename(self.path)
-        return [str(self.path / "include")]
+        return str(self.path / "include")
 
     def headers_of_rocm(self) -> list[str]:
         """Where compilers look for them besides: not where they look anyway, which they must do in its order."""
@@ -178,14 +177,8 @@ class _Home:
         command = [*shlex.split(os.environ.get("CXX", "c++")), "-std=c++20", "-O1", "-fPIC", "-shared"]
         # The stable ABI declares what it has for GPUs where USE_CUDA is defined, for ROCm, too.
         command += ["-fvisibility-inlines-hidden", "-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM=1", "-DUSE_CUDA=1"]
-        command += [f"-I{path}" for path in includes]
-        process = start([*command, *sources, "-o", str(built)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        output, _ = process.communicate()
-        if process.returncode != 0:
-            raise RuntimeError(
-                f"what extensions need of torch {torch.__version__} does not compile:\n{shlex.join(command)}\n"
-                f"{output.decode(errors='replace')}"
-            )
+        command += [*(f"-I{path}" for path in includes), "-o", str(built)]
+        run(Unit(b"", sources[0], "cpp", f"torch {torch.__version__}", (), (), ()), [[*command, *sources]], home)
         major, _, _ = self._release().partition(".")
         names = {"amdhip64": f"libamdhip64.so.{major}", "c10_hip": built.name, "torch_hip": built.name}
         for name, file in names.items():
