@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
 
 import pytest
 import torch
+from support import ROOT
 
 import wave_runtime
 from wave_runtime import _C, _emulate
@@ -190,6 +193,28 @@ def test_every_function_answers_or_refuses(gpu: object) -> None:
         and not name.endswith(("Storage", "Tensor", "Error", "cudaStatus"))
     }
     assert own == set(_emulate._cuda.AS_THEY_ARE)
+
+
+def test_contexts_have_the_generators_that_torchs_have() -> None:
+    """Dynamo names them when it is loaded (since torch 2.14)."""
+    generators = {}
+    for name in torch.cuda.__all__:
+        generator = getattr(getattr(torch.cuda, name, None), "__wrapped__", None)
+        if inspect.isgeneratorfunction(generator):
+            generators[name] = generator
+    assert "use_mem_pool" in generators
+    with wave_runtime.emulate():
+        assert {name: getattr(torch.cuda, name).__wrapped__ for name in generators} == generators
+
+
+def test_compilers_are_loaded_within() -> None:
+    """In a process of its own, where nothing has loaded them."""
+    code = """
+import torch, wave_runtime
+with wave_runtime.emulate("gfx1201"):
+    assert torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2, device="cuda")).tolist() == [2, 2]
+"""
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
 
 
 # --- launches ---

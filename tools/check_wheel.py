@@ -29,7 +29,15 @@ from typing import TypedDict
 ROOT = Path(__file__).absolute().parent.parent
 # What runs on the emulator and needs no compiler but g++, and nm of its binutils. PYTHONPATH is the copy of the tests,
 # beside which lies no package.
-TESTS = ("tests/conformance", "tests/test_binding.py", "tests/test_operator.py", "tests/test_arguments.py")
+TESTS = (
+    "tests/conformance",
+    "tests/test_binding.py",
+    "tests/test_operator.py",
+    "tests/test_arguments.py",
+    "tests/test_emulate.py",
+    "tests/test_emulate_operators.py",
+    "tests/test_emulate_tensors.py",
+)
 PACKAGES = (
     "pytest",
     "pytest-timeout",

@@ -537,6 +537,9 @@ def emit_inductor_call(operations: Sequence[Any], overload: OpOverload) -> None:
     for operation in operations:
         if getattr(operation, "op_overload", None) is overload:
             operation.python_kernel_name += ".inductor_call"
+            if not overload.inductor_checks_results:  # type: ignore[attr-defined]
+                # Since torch 2.15 the call itself is its result, if there is one.
+                operation.codegen_size_asserts = operation.codegen_alignment_asserts = lambda wrapper: None
         elif isinstance(operation, import_module("torch._inductor.ir").MultiOutput):
             operation.skip_size_stride_alignment_checks = not overload.inductor_checks_results  # type: ignore[attr-defined]
 
@@ -620,6 +623,19 @@ C_INTERNALS: dict[str, Callable[..., Any]] = {"_cuda_cudaCachingAllocator_is_ena
 
 # The function of torch._C that launchers ask for the handle of a device's current stream.
 RAW_STREAM = "_cuda_getCurrentRawStream"
+
+# The function that Dynamo asks for a device's current stream. Since torch 2.14 it is of torch._C.
+CURRENT_STREAM = "get_current_stream"
+
+
+def modules_with_current_stream() -> list[Any]:
+    """The modules in which it asks the one of torch._C; none where there is no such."""
+    home = getattr(torch._C._dynamo, "utils", None)
+    original = getattr(home, CURRENT_STREAM, None)
+    if original is None:
+        return []
+    users = (sys.modules.get(f"torch._dynamo.{name}") for name in ("utils", "guards"))
+    return [home, *(user for user in users if getattr(user, CURRENT_STREAM, None) is original)]
 
 
 TorchDispatchMode: Any = _find("torch.utils._python_dispatch.TorchDispatchMode", "graphs where a GPU is emulated")

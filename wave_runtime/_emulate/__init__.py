@@ -195,6 +195,8 @@ def _replace(patches: Patches) -> None:
     for name, function in _torch.C_INTERNALS.items():
         patches.set(_torch.C, name, function)
     patches.set(_torch.C, _torch.RAW_STREAM, _copy(_cuda.current_raw_stream))
+    for module in _torch.modules_with_current_stream():
+        patches.set(module, _torch.CURRENT_STREAM, _copy(_cuda.current_stream))
     for name in _cuda.NVTX:
         patches.set(torch.cuda.nvtx, name, lambda *args: 0)
     for name, function in _cuda.ACCELERATOR.items():
@@ -205,6 +207,8 @@ def _replace(patches: Patches) -> None:
         # They ask where tensors are before they let themselves be captured.
         patches.set(module, _torch.CAPTURABLE, lambda supports_xla=True: ["cpu", "cuda"])
     patches.set(torch.version, "hip", _cuda.HIP)
+    if hasattr(torch.version, "rocm"):  # since torch 2.15
+        patches.set(torch.version, "rocm", _cuda.ROCM)
     patches.set(torch.version, "cuda", None)
 
 
@@ -237,7 +241,9 @@ def _copy(value: Any) -> Any:
     """A function that is another object; what is no function, as it is."""
     if not isinstance(value, FunctionType):
         return value
-    return FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, value.__closure__)
+    copy = FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, value.__closure__)
+    copy.__dict__.update(value.__dict__)
+    return copy
 
 
 def _needs_gpu(value: Any) -> bool:

@@ -22,7 +22,9 @@ from wave_runtime._emulate._graphs import graph as graph
 from wave_runtime._emulate._graphs import graph_pool_handle as graph_pool_handle
 from wave_runtime._emulate._graphs import is_capturing, refuse_to_wait
 
-HIP = "6.4.43482"  # the release whose interface the HIP library over the emulator has
+# The release whose interface the HIP library over the emulator has.
+HIP = "6.4.43482"
+ROCM = "6.4.0"
 
 # The names that take the place of torch.cuda's.
 NAMES = (
@@ -442,7 +444,9 @@ def refusing(name: str, original: Any) -> Any:
     """What takes the place of a function or class that there is not: it refuses to be called."""
     if isinstance(original, type):
         return type(original.__name__, (), {"__init__": lambda self, *args, **options: refuse(name)})
-    function: Callable[..., Any] = lambda *args, **options: refuse(name)  # noqa: E731
+    function: Any = lambda *args, **options: refuse(name)  # noqa: E731
+    if hasattr(original, "__wrapped__"):  # a context, of which Dynamo names the generator since torch 2.15
+        function.__wrapped__ = original.__wrapped__
     return function
 
 

@@ -36,6 +36,7 @@ from wave_runtime._emulate._patches import Patches
 MODULE = "torch.utils.cpp_extension"
 _OURS = Path(__file__).with_name("torch_hip")
 _FOR_GPUS = ("c10/cuda", "ATen/cuda", "ATen/native/cuda")
+_SINCE_TORCH_2_14 = "torch/headeronly/cuda"
 _SOURCES = ("c10/cuda/library.cpp", "c10/cuda/stable.cpp")
 
 
@@ -152,7 +153,8 @@ class _Home:
         """CUDA's headers of torch, and ours, as HIP's. The library's sources."""
         from torch.utils.hipify import hipify_python  # only now: it takes half a second
 
-        for part in _FOR_GPUS:
+        parts = [*_FOR_GPUS, *filter(lambda part: (_torch_headers.FOLDER / part).is_dir(), [_SINCE_TORCH_2_14])]
+        for part in parts:
             shutil.copytree(_torch_headers.FOLDER / part, include / part)
         shutil.copytree(_OURS / "cuda", include, dirs_exist_ok=True)
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -175,6 +177,8 @@ class _Home:
         torchs = (_torch_headers.FOLDER, _torch_headers.FOLDER / "torch" / "csrc" / "api" / "include")
         includes = [home / "include", *torchs, *self.headers_of_rocm()]
         command = [*shlex.split(os.environ.get("CXX", "c++")), "-std=c++20", "-O1", "-fPIC", "-shared"]
+        # What the headers of another release of torch declare otherwise is an error here, not where it is missing.
+        command.append("-Werror=missing-declarations")
         # The stable ABI declares what it has for GPUs where USE_CUDA is defined, for ROCm, too.
         command += ["-fvisibility-inlines-hidden", "-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM=1", "-DUSE_CUDA=1"]
         command += [*(f"-I{path}" for path in includes), "-o", str(built)]

@@ -13,6 +13,7 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 #include <torch/cuda.h>
+#include <torch/version.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,8 +27,17 @@ namespace c10::cuda {
 
 // ---- errors
 
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 14
+// What CUDA's driver has logged; HIP's has no log.
+CUDAErrorLogCapture::CUDAErrorLogCapture() noexcept = default;
+std::string CUDAErrorLogCapture::get_error_log_suffix() noexcept { return ""; }
+#define WAVE_LOG , CUDAErrorLogCapture*
+#else
+#define WAVE_LOG
+#endif
+
 void c10_cuda_check_implementation(const int32_t error, const char* file, const char* function, const uint32_t line,
-                                   const bool) {
+                                   const bool WAVE_LOG) {
   if (error == cudaSuccess) return;
   (void)cudaGetLastError();
   const char* text = cudaGetErrorString(static_cast<cudaError_t>(error));
@@ -209,7 +219,8 @@ c10::Allocator* getCUDADeviceAllocator() { return c10::cuda::CUDACachingAllocato
                                      ". Compute products and solutions by torch's operators")
 
 cublasHandle_t getCurrentCUDABlasHandle(bool) { WAVE_REFUSE("hipBLAS"); }
-cublasHandle_t getCurrentCUDABlasHandle() { WAVE_REFUSE("hipBLAS"); }  // up to torch 2.12
+cublasHandle_t getCurrentCUDABlasHandle();  // so it was declared up to torch 2.12
+cublasHandle_t getCurrentCUDABlasHandle() { WAVE_REFUSE("hipBLAS"); }
 cublasLtHandle_t getCurrentCUDABlasLtHandle() { WAVE_REFUSE("hipBLASLt"); }
 cusparseHandle_t getCurrentCUDASparseHandle() { WAVE_REFUSE("hipSPARSE"); }
 
