@@ -79,3 +79,18 @@ def test_errors(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     ):
         assert main(arguments) == 2
         assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["emulate", "python", "-c", "1"], "unrecognized arguments: -c 1; a program with its arguments stands behind"),
+        (["compile", "-O2", "x.hip"], "unrecognized arguments: -O2; options of the compiler are given as in --option="),
+        (["env", "--jsn"], "unrecognized arguments: --jsn\n"),
+    ],
+)
+def test_arguments_that_there_are_not(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A command says where else they may belong."""
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert message in capsys.readouterr().err

@@ -93,6 +93,8 @@ def test_wrong_arguments() -> None:
         wave_runtime.emulate(devices=0)
     with pytest.raises(ValueError, match="time_limit=-1: expected seconds"):
         wave_runtime.emulate(time_limit=-1)
+    with pytest.raises(ValueError, match="inductor='yes': expected True or False"):
+        wave_runtime.emulate(inductor="yes")  # type: ignore[arg-type]
     assert _emulate._stack == []
 
 

@@ -49,6 +49,15 @@ def test_versions_and_the_emulator() -> None:
     assert found["variables"] == {}
 
 
+def test_a_variable_that_nothing_reads() -> None:
+    """Of a name that is misspelt, the one that may be meant is told."""
+    assert described(WAVE_RUNTIME_SANATIZE="memory")["unknown"]["WAVE_RUNTIME_SANATIZE"] == "memory"
+    text = env(WAVE_RUNTIME_SANATIZE="memory", WAVE_RUNTIME_QQQQQQQQQQQQ="1", WAVE_RUNTIME_SYNC="1")
+    assert "\n  WAVE_RUNTIME_SANATIZE=memory  nothing reads it: is WAVE_RUNTIME_SANITIZE meant?\n" in text
+    assert "\n  WAVE_RUNTIME_QQQQQQQQQQQQ=1  nothing reads it\n" in text
+    assert "\n  WAVE_RUNTIME_SYNC=1\n" in text
+
+
 def test_why_a_driver_is_not_available() -> None:
     """With the paths that were tried."""
     missing = "/nonexistent/libhip.so"

@@ -22,7 +22,8 @@ def parser() -> argparse.ArgumentParser:
         "--devices", type=int, metavar="N", help=f"how many GPUs the program finds; by default {_hip.DEVICES}, else 1"
     )
     run.add_argument("--time-limit", type=float, metavar="SECONDS", help="after which a launch is stopped")
-    run.add_argument("program", nargs="+", help="with its arguments, behind --")
+    run.add_argument("program", nargs="+", metavar="PROGRAM", help="with its arguments, behind --")
+    run.set_defaults(advice=_hip.ADVICE)
     link = commands.add_parser("link", help="make links to HIP's library, under all names that AMD's has")
     link.add_argument("folder", type=Path)
     path = commands.add_parser("library", help="print the path of a library")
@@ -34,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command. Returns the exit status, 2 for errors; ``run`` becomes the program."""
-    options = parser().parse_args(arguments)
+    options = _hip.parse(parser(), arguments)
     try:
         if options.command == "run":
             _run(options)

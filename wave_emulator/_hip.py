@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import ctypes
 import hashlib
@@ -18,6 +19,7 @@ SEARCHED = "LD_LIBRARY_PATH"  # where the loader looks first
 PROCESSOR, DEVICES = "WAVE_RUNTIME_EMULATOR_PROCESSOR", "WAVE_RUNTIME_EMULATOR_DEVICES"
 BOUNDS = "WAVE_RUNTIME_EMULATOR_BOUNDS"
 MOST_DEVICES = 64
+ADVICE = "; a program with its arguments stands behind --, as in: -- ./program arguments"
 NAMES = tuple(f"lib{name}.so{release}" for name in ("amdhip64", "hiprtc") for release in ("", ".5", ".6", ".7"))
 
 
@@ -38,6 +40,17 @@ class _DeviceInfo(ctypes.Structure):
         ("max_block_size", ctypes.c_uint32),
         ("shared_memory", ctypes.c_uint32),
     )
+
+
+def parse(parser: argparse.ArgumentParser, arguments: list[str] | None) -> argparse.Namespace:
+    """Parse a command line. Ends the process where it does not fit.
+
+    A command says by a default called ``advice`` where arguments that it does not know may belong.
+    """
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{getattr(options, 'advice', '')}")
+    return options
 
 
 def link(folder: Path) -> list[Path]:

@@ -132,6 +132,7 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-cache", action="store_true", help="compile in any case, and keep nothing")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what the compiler does and says")
+    parser.set_defaults(advice="; options of the compiler are given as in --option=-O1")
 
 
 def _add_emulate(parser: argparse.ArgumentParser) -> None:
@@ -142,6 +143,7 @@ def _add_emulate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="stop launches that take longer")
     parser.add_argument("--inductor", action="store_true", help="torch.compile makes Triton kernels for it")
     parser.add_argument("program", nargs="+", metavar="PROGRAM", help="after --: the program and its arguments")
+    parser.set_defaults(advice=_hip.ADVICE)
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
@@ -198,7 +200,7 @@ def main(arguments: list[str] | None = None) -> int:
     the self-test found a difference; of sanitize the program's own, or --exit-code where it ended well and there are
     findings; 2 for other errors.
     """
-    options = parser().parse_args(arguments)
+    options = _hip.parse(parser(), arguments)
     try:
         if options.command == "info":
             description = _info.describe(options.file, options.target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import platform
 from typing import Any
@@ -72,7 +73,8 @@ def describe() -> dict[str, Any]:
         ``versions``; ``drivers``, for each of hip, cuda and emulator ``library``, ``devices`` and ``error``;
         ``used``, the drivers of CPU and GPU tensors; ``sycl``, the folder of the runtime that launches Intel's code on
         CPU tensors, or None; ``experimental``, for intel and apple ``how`` and whether torch sees such a GPU as
-        ``available``; ``variables``, those that are set; ``loaded`` code objects.
+        ``available``; ``variables``, those that are set; ``unknown``, those that are set and that nothing reads,
+        though they have such a name; ``loaded`` code objects.
     """
     host, gpu = _C.drivers()
     folder = _sycl.find_cpu()
@@ -93,6 +95,11 @@ def describe() -> dict[str, Any]:
             for vendor, (kind, how) in EXPERIMENTAL.items()
         },
         "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
+        "unknown": {
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith("WAVE_RUNTIME_") and name not in VARIABLES
+        },
         "loaded": _C.loaded(),
     }
 
@@ -125,6 +132,9 @@ def render(description: dict[str, Any]) -> str:
         lines.append(f"  {vendor:9}  {item['how']}; {seen}")
     lines += ["", "environment"]
     lines += [f"  {name}={value}" for name, value in description["variables"].items()]
+    for name, value in description["unknown"].items():
+        similar = difflib.get_close_matches(name, VARIABLES, n=1, cutoff=0.8)
+        lines.append(f"  {name}={value}  nothing reads it{f': is {similar[0]} meant?' if similar else ''}")
     unset = [name for name in VARIABLES if name not in description["variables"]]
     lines += [f"  {name:29}  not set ({VARIABLES[name]})" for name in unset]
     lines += ["", "loaded code objects"]

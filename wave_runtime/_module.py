@@ -14,6 +14,10 @@ from wave_runtime._spelling import Spellings
 
 Writes = Sequence[int | str]
 STRIDES = ("contiguous", "any")
+_FROM_A_SOURCE = (
+    "; of a source these are its functions that are __global__, and the instances of templates that it asks for, as in "
+    "template __global__ void fill<float>(float*);"
+)
 
 
 class Module:
@@ -76,7 +80,11 @@ class Module:
             if symbol is None:
                 names = {symbol: source for source, symbol in self._symbols.items()}
                 known = [names.get(kernel, kernel) for kernel in self.kernels]
-                raise KeyError(f"no kernel '{name}' in the code object; its kernels are {known}")
+                may_be_missing = not known or "<" in name
+                raise KeyError(
+                    f"no kernel '{name}' in the code object; its kernels are {known}"
+                    f"{_FROM_A_SOURCE if may_be_missing else ''}"
+                )
             name = symbol
         if name not in self._made:
             signature = self._signature.get(name) if isinstance(self._signature, Mapping) else self._signature

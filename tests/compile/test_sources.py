@@ -354,15 +354,25 @@ def test_an_empty_source() -> None:
         wave_runtime.compile("")
 
 
+def test_a_source_without_kernels() -> None:
+    """The error says what makes a function one, and an instance of a template."""
+    module = wave_runtime.compile("template <class T> __global__ void fill(T* y) { y[0] = 1; }")
+    expected = r"no kernel 'fill' .*; its kernels are \[\]; of a source these are .* __global__, .* template __global__"
+    with pytest.raises(KeyError, match=expected):
+        module["fill"]
+
+
 def test_names_of_instances() -> None:
     source = "template <class T, int N> __global__ void fill(T* y) { y[0] = N; }\n__device__ int counter;\n"
     module = wave_runtime.compile(source + "template __global__ void fill<float, 2>(float*);\n")
     assert module["fill<float, 2>"] is module["fill< float,2 >"]
     assert "fill< float,2 >" in module
     with pytest.raises(
-        KeyError, match=r"no kernel 'fill<double, 2>' in the code object; its kernels are \['fill<float, "
+        KeyError, match=r"no kernel 'fill<double, 2>' .*; its kernels are \['fill<float, .*; of a source"
     ):
         module["fill<double, 2>"]
+    with pytest.raises(KeyError, match=r"no kernel 'drain' in the code object; its kernels are \['fill<float, [^;]*$"):
+        module["drain"]
     with pytest.raises(ValueError, match=r"no variable 'kounter' in the module; its variables are \[counter\]"):
         module.symbol("kounter", device="cpu")
 

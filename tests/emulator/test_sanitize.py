@@ -337,6 +337,10 @@ def test_suppressions_know_all_kinds() -> None:
 def test_there_is_no_such_tool() -> None:
     with pytest.raises(ValueError, match="there is no tool 'leaks': expected memory, races, waits"):
         wave_runtime.sanitize("leaks")
+    with pytest.raises(ValueError, match=r"no tool 'memory,races': expected .* or all, each an argument of its own"):
+        wave_runtime.sanitize("memory,races")
+    with pytest.raises(TypeError, match='expected names of tools, as in "memory", "races", given list'):
+        wave_runtime.sanitize(["memory"])  # type: ignore[arg-type]
 
 
 def test_a_context_may_fail() -> None:

@@ -254,6 +254,8 @@ def test_what_is_no_rule_is_refused(register: str, what: str) -> None:
         TypeError, match="operator 'wave_test::no_rule', setup_context=: expected a function, given int"
     ):
         op.register_autograd(print, setup_context=5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"register_autocast\(\): expected a floating-point dtype, given torch.int32"):
+        op.register_autocast(torch.int32)
     with pytest.raises(TypeError, match="operator 'wave_test::no_rule': expected a function, given int"):
         wave_runtime.define_op("wave_test::no_rule")(5)  # type: ignore[arg-type]
 

@@ -145,6 +145,8 @@ def emulate(
     """
     if time_limit is not None and not 0 <= time_limit < float("inf"):
         raise ValueError(f"time_limit={time_limit!r}: expected seconds, or 0 for no limit")
+    if inductor not in (False, True):
+        raise ValueError(f"inductor={inductor!r}: expected True or False")
     gpu = _gpu.find(target, devices)
     if inductor and not has_triton():
         raise RuntimeError(f"inductor=True needs Triton {TRITON}: pip install 'triton=={TRITON}.*'")

@@ -290,6 +290,10 @@ class Operator(_C.OperatorBase):
             raise TypeError(
                 f"operator '{self.name}', register_autocast(): expected a dtype, given {type(dtype).__name__}"
             )
+        if not dtype.is_floating_point:
+            raise ValueError(
+                f"operator '{self.name}', register_autocast(): expected a floating-point dtype, given {dtype}"
+            )
         if self._autocast is None:
             for device_type, key in AUTOCAST_KEYS.items():
                 function = functools.partial(self._run_autocast, device_type)

@@ -191,9 +191,14 @@ def sanitize(
 def known_tools(tools: Iterable[str]) -> tuple[str, ...]:
     """The tools by their names, which may have blanks around them, in an order of their own. Raises ValueError."""
     known = tuple(_C.sanitizer_tools())
+    tools = tuple(tools)
+    for tool in tools:
+        if not isinstance(tool, str):
+            raise TypeError(f'expected names of tools, as in "memory", "races", given {type(tool).__name__}')
     wanted = {tool.strip(" ") for tool in tools} or {"all"}
     if unknown := sorted(wanted - {*known, "all"}):
-        raise ValueError(f"there is no tool '{unknown[0]}': expected {', '.join(known)} or all")
+        each = ", each an argument of its own" if "," in unknown[0] else ""
+        raise ValueError(f"there is no tool '{unknown[0]}': expected {', '.join(known)} or all{each}")
     return known if "all" in wanted else tuple(tool for tool in known if tool in wanted)
 
 
