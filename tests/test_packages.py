@@ -105,6 +105,19 @@ def test_a_wrong_source_fails_the_build(package: Path, tmp_path: Path) -> None:
         backend("build_wheel", package, tmp_path / "wheels")
 
 
+def test_arguments_that_do_not_fit() -> None:
+    """Errors of setup.py's own lines: a text would be taken letter by letter when the wheel is made."""
+    with pytest.raises(TypeError, match=r"sources= must be a list, as in sources=\['kernels.hip'\], given str"):
+        build.Kernels("scaled.kernels", "kernels.hip")
+    with pytest.raises(TypeError, match=r"targets= must be a list, as in targets=\['gfx942'\], given str"):
+        build.Kernels("scaled.kernels", ["kernels.hip"], targets="gfx942")
+    with pytest.raises(TypeError, match=r"options= must be a dict .*, as in .*include_dirs.*, given list"):
+        build.Kernels("scaled.kernels", ["kernels.hip"], options=["-O1"])  # type: ignore[arg-type]
+    kernels = build.Kernels("scaled.kernels", ["kernels.hip"])
+    with pytest.raises(TypeError, match=r"commands: expected one build.Kernels or several, given list"):
+        build.commands([kernels])  # type: ignore[arg-type]
+
+
 def test_what_is_written_is_what_was_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Signatures that were given, what is written, strides and names of templates."""
     source = "template <class T> __global__ void copy(T* a, T* b) { b[threadIdx.x] = a[threadIdx.x]; }\n"

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from wave_runtime._compile import compile
+from wave_runtime._compile import check_lists, compile
 from wave_runtime._file import open_images
 from wave_runtime._files import write_file
 from wave_runtime._module import Module
@@ -68,6 +68,14 @@ class Kernels:
     sources: Sequence[str]
     targets: Sequence[str] = ("gfx942",)
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_lists(sources=self.sources, targets=self.targets)
+        if not isinstance(self.options, Mapping):
+            raise TypeError(
+                'options= must be a dict of arguments of wave_runtime.compile, as in {"include_dirs": ["csrc"]}, given '
+                f"{type(self.options).__name__}"
+            )
 
     def outputs(self) -> list[str]:
         """The files of the module, relative to the folder that packages are in."""
@@ -141,6 +149,10 @@ def commands(*kernels: Kernels) -> dict[str, type[Command]]:
     """
     from setuptools import Command
     from setuptools.command.build import build
+
+    for module in kernels:
+        if not isinstance(module, Kernels):
+            raise TypeError(f"commands: expected one build.Kernels or several, given {type(module).__name__}")
 
     class BuildKernels(Command):  # type: ignore[misc]
         """Compiles the kernels of a package."""

@@ -98,7 +98,7 @@ def compile(
             compiler, and the error says where one was looked for; or the compiler cannot link several sources.
         TimeoutError: another process has been compiling the same source for ten minutes.
     """
-    _check_lists(options=options, include_dirs=include_dirs, **({} if targets is None else {"targets": targets}))
+    check_lists(options=options, include_dirs=include_dirs, **({} if targets is None else {"targets": targets}))
     if target is not None and targets is not None:
         raise ValueError("target= names one target, targets= several: give one of them")
     if isinstance(source, (str, bytes, os.PathLike)) or not isinstance(source, Iterable):
@@ -185,7 +185,7 @@ def _macros(defines: Mapping[str, object] | None) -> tuple[tuple[str, str | None
     return tuple((name, None if value is None else str(value)) for name, value in sorted((defines or {}).items()))
 
 
-def _check_lists(**options: object) -> None:
+def check_lists(**options: object) -> None:
     """Raise TypeError for a text where a list of texts is expected: it would be taken letter by letter."""
     for name, value in options.items():
         if isinstance(value, (str, bytes, os.PathLike)):
