@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ using Loader = torch::inductor::AOTIModelPackageLoader;
 
 Tensors read_tensors(const char* path) {
   std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error(std::string("cannot open ") + path);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const c10::IValue list = torch::jit::pickle_load(bytes);
   Tensors tensors;

@@ -47,6 +47,8 @@ def test_in_cpp(programs: Path, package: Path, cases_file: Path, tmp_path: Path)
 
     done = subprocess.run([program, package, package, files[1]], capture_output=True, text=True)
     assert (done.returncode, done.stderr[:13]) == (1, "run_package: ")
+    done = subprocess.run([program, package, "nosuch.pt", files[1]], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "run_package: cannot open nosuch.pt\n")
 
 
 def test_operators_called_as_such(vector_add: wave_runtime.Kernel, tmp_path: Path) -> None:
