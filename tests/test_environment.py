@@ -25,7 +25,9 @@ SOURCES = [
     if path.suffix in {".cpp", ".h", ".inl", ".inc", ".py"} and "device" not in path.parts
 ]
 # How C++ and Python read a variable.
-READ = re.compile(r'(?:[vV]ariables(?:\(\))?\[|at_load\(|\bflag\(|\bsize\(|environ\.get\()\s*"([A-Z_]+)"', re.MULTILINE)
+READ = re.compile(
+    r'(?:[vV]ariables(?:\(\))?\[|at_load\(|\bflag\(|\bsize\(|\bnamed_by\(|environ\.get\()\s*"([A-Z_]+)"', re.MULTILINE
+)
 
 # Those of C++ that are read when its library is loaded.
 READ_AT_LOAD = set(re.findall(r'\bat_load\("([A-Z_]+)"', "".join(path.read_text() for path in SOURCES)))

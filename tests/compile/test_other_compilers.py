@@ -140,3 +140,19 @@ def test_no_iree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(wave_runtime.CompileError, match=r"no compiler for MLIR; .*pip install iree-base-compiler"):
         wave_runtime.compile(DOUBLE, language="mlir")
+
+
+def test_a_variable_names_a_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By its path, or as PATH has it."""
+    for variable, find in (("NVCC", _cuda.find_nvcc), ("IREE_COMPILE", _mlir.find)):
+        program = tmp_path / variable.lower()
+        program.touch(mode=0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        for name in (str(program), program.name):
+            monkeypatch.setenv(variable, name)
+            found = find()
+            assert found is not None
+            assert found.path == str(program)
+        monkeypatch.setenv(variable, "nowhere")
+        with pytest.raises(wave_runtime.CompileError, match=f"{variable}=nowhere: there is no such program; name the"):
+            find()

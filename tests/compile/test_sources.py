@@ -317,7 +317,7 @@ def test_the_language_decides_whose_target_is_taken(
     check_add(wave_runtime.compile(sources[".hip"]))
     assert wave_runtime.compile(IR, language="llvm").targets == ("gfx942",)
     assert b"amdgcn-amd-amdhsa--gfx942" in assembly(sources[".cu"])
-    with pytest.raises((wave_runtime.CompileError, OSError), match=r"sm_90|/none"):
+    with pytest.raises(wave_runtime.CompileError, match="NVCC=/none: there is no such program; name the compiler by"):
         wave_runtime.compile(sources[".cu"])
     gpu("6.4", "gfx90a:sramecc+:xnack-")
     for source in (*sources.values(), ADD):

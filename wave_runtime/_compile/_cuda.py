@@ -17,8 +17,8 @@ _STANDARD = "-std=c++17"
 
 def find_nvcc() -> Program | None:
     """The path of nvcc: what NVCC says, else one in CUDA_HOME, on PATH, or where the toolkit is by default; or None."""
-    if named := os.environ.get("NVCC"):
-        return Program.at(named)
+    if named := Program.named_by("NVCC"):
+        return named
     homes = (os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"))
     folders = [*(f"{home}/bin" for home in homes if home), *os.get_exec_path(), "/usr/local/cuda/bin"]
     path = shutil.which("nvcc", path=os.pathsep.join(folders))

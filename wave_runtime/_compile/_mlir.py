@@ -14,9 +14,11 @@ def find() -> Program:
     """iree-compile: ``IREE_COMPILE``, that of iree-base-compiler, or on PATH.
 
     Raises:
-        CompileError: there is none.
+        CompileError: there is none, or none where the variable says.
     """
-    path = os.environ.get("IREE_COMPILE") or _of_package() or shutil.which("iree-compile")
+    if named := Program.named_by("IREE_COMPILE"):
+        return named
+    path = _of_package() or shutil.which("iree-compile")
     if path is None:
         raise CompileError(
             "no compiler for MLIR; looked for iree-compile (IREE_COMPILE, the package iree-base-compiler, PATH): "

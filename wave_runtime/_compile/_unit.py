@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -158,6 +159,19 @@ class Program:
         stat = os.stat(real)
         # A launcher such as ccache goes by the name of the link.
         return Program(path, f"{path} {real} {stat.st_size} {stat.st_mtime_ns}")
+
+    @staticmethod
+    def named_by(variable: str) -> Program | None:
+        """The program that an environment variable names, if it is set. Raises CompileError where there is none."""
+        name = os.environ.get(variable)
+        if not name:
+            return None
+        path = shutil.which(name)
+        if path is None:
+            raise CompileError(
+                f"{variable}={name}: there is no such program; name the compiler by its path, or as PATH has it"
+            )
+        return Program.at(path)
 
 
 def run(unit: Unit, commands: Iterable[Sequence[str | Path]], folder: Path) -> None:
