@@ -46,6 +46,34 @@ def test_processes_inherit_it() -> None:
         assert "gfx1100 2 cpu" in run(grandchild, PYTHONPATH=os.pathsep.join(environment))
 
 
+def test_what_waits_says_that_a_kernel_of_hip_has_failed() -> None:
+    """As on a GPU, for a program that has not asked what came of its launch."""
+    code = """
+import ctypes, torch, wave_emulator, wave_runtime
+
+wave_runtime.emulate("gfx942")
+hip = ctypes.CDLL(str(wave_emulator.library("wave_hip_emulator")))
+module, kernel, data = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+hip.hipModuleLoad(ctypes.byref(module), b"examples/kernels/binaries/basics.hsaco")
+hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"vector_add")
+hip.hipMalloc(ctypes.byref(data), ctypes.c_size_t(16))
+waits = (torch.cuda.synchronize, torch.cuda.current_stream().synchronize, torch.cuda.Event().synchronize)
+for count in (4, 5):
+    arguments = [data, data, data, ctypes.c_int(count)]
+    pointers = (ctypes.c_void_p * 4)(*(ctypes.addressof(argument) for argument in arguments))
+    hip.hipModuleLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, None, pointers, None)
+    for wait in waits:
+        try:
+            wait()
+            print("fine")
+        except RuntimeError as error:
+            print(error)
+"""
+    error = "HIP error: an illegal memory access was encountered: stderr has what an earlier kernel did"
+    names = ("torch.cuda.synchronize", "Stream.synchronize", "Event.synchronize")
+    assert run_warm(code).splitlines() == ["fine"] * 3 + [f"{name}: {error}" for name in names]
+
+
 def test_programs_may_ask_for_torch_before(tmp_path: Path) -> None:
     variables = _emulate.environment("gfx1100")
     path = os.pathsep.join([variables.pop("PYTHONPATH").split(os.pathsep)[0], str(ROOT)])

@@ -41,7 +41,7 @@ def environment(
     return {
         **_hip.devices(target, devices, time_limit),
         VARIABLE: target,
-        "WAVE_RUNTIME_SYNC": "1",  # torch.cuda.synchronize() does not wait for the HIP library's streams
+        "WAVE_RUNTIME_SYNC": "1",  # tensors are read without a wait for the HIP library's streams
         PATH: os.pathsep.join(dict.fromkeys(folders)),
         INDUCTOR: str(int(inductor)),
     }

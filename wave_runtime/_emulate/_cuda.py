@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from wave_runtime._emulate._gpu import current, index_of
+from wave_runtime._emulate._gpu import check_hip, current, index_of
 from wave_runtime._emulate._graphs import CUDAGraph as CUDAGraph
 from wave_runtime._emulate._graphs import graph as graph
 from wave_runtime._emulate._graphs import graph_pool_handle as graph_pool_handle
@@ -220,8 +220,9 @@ class Stream:
         return ctypes.c_void_p(self.cuda_stream)
 
     def synchronize(self) -> None:
-        """Do nothing: no work is under way."""
+        """Say whether a kernel has failed. No work is under way."""
         refuse_to_wait("Stream.synchronize")
+        check_hip("Stream.synchronize")
 
     wait_event = wait_stream = lambda self, other: None
 
@@ -281,8 +282,9 @@ class Event:
         return True
 
     def synchronize(self) -> None:
-        """Do nothing: no work is under way."""
+        """Say whether a kernel has failed. No work is under way."""
         refuse_to_wait("Event.synchronize")
+        check_hip("Event.synchronize")
 
     def wait(self, stream: Stream | None = None) -> None:
         """Do nothing: no work is under way."""
@@ -340,9 +342,10 @@ def stream(stream: Stream | None) -> StreamContext:
 
 
 def synchronize(device: Any = None) -> None:
-    """Do nothing: no work is under way."""
+    """Say whether a kernel has failed. No work is under way."""
     index_of(device)
     refuse_to_wait("torch.cuda.synchronize")
+    check_hip("torch.cuda.synchronize")
 
 
 def is_current_stream_capturing() -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import os
 import re
 import threading
 from dataclasses import dataclass, field
@@ -10,13 +12,14 @@ from typing import Any
 
 import torch
 
-from wave_emulator import _hip
+from wave_emulator import _hip, library
 from wave_runtime import _C
 
 CPU = torch.device("cpu")
 # What a tensor that is known to be on the GPU says of its device. It equals CPU, and so torch takes it; which of the
 # two a program passes on is known by identity.
 HERE = torch.device("cpu")
+_KERNEL_FAILED = (700, 719)  # hipErrorIllegalAddress, hipErrorLaunchFailure
 
 
 class Thread(threading.local):
@@ -114,3 +117,20 @@ def index_of(device: object) -> int:
     assert isinstance(device, int)
     names_gpu(device)
     return device
+
+
+def hip_library() -> ctypes.CDLL | None:
+    """The emulator's HIP library, if something in the process has loaded it, such as an extension."""
+    try:
+        return ctypes.CDLL(str(library("wave_hip_emulator")), mode=os.RTLD_NOLOAD)
+    except OSError:
+        return None
+
+
+def check_hip(what: str) -> None:
+    """Raise RuntimeError where a kernel has failed that was launched by HIP: on a GPU whatever waits next says so."""
+    hip = hip_library()
+    if hip is not None and (error := hip.hipDeviceSynchronize()) in _KERNEL_FAILED:
+        hip.hipGetErrorString.restype = ctypes.c_char_p
+        text = hip.hipGetErrorString(error).decode()
+        raise RuntimeError(f"{what}: HIP error: {text}: stderr has what an earlier kernel did")

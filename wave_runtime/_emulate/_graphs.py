@@ -9,9 +9,7 @@ What a program cannot do on a GPU during a capture, because it would have to wai
 
 from __future__ import annotations
 
-import ctypes
 import itertools
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,9 +18,9 @@ from typing import Any
 
 import torch
 
-from wave_emulator import library
 from wave_runtime import _C, _torch
 from wave_runtime._emulate import _tensors
+from wave_runtime._emulate._gpu import hip_library
 from wave_runtime._emulate._patches import Patches
 from wave_runtime._emulate._tensors import ON_GPU, PLAIN
 
@@ -42,11 +40,8 @@ _pools = itertools.count(1)
 
 def _refuse_launches_by_hip(refused: bool) -> None:
     """Have launches of this thread that go to the emulator's HIP library be errors: they would not be recorded."""
-    try:
-        loaded = ctypes.CDLL(str(library("wave_hip_emulator")), mode=os.RTLD_NOLOAD)
-    except OSError:  # nobody has loaded it
-        return
-    loaded.waveThreadRefuseLaunches(int(refused))
+    if (hip := hip_library()) is not None:
+        hip.waveThreadRefuseLaunches(int(refused))
 
 
 def is_capturing() -> bool:

@@ -181,6 +181,7 @@ def sanitize(
 
     Raises:
         ValueError: there is no such tool, or a line of the suppressions makes no sense.
+        TypeError: a tool is no text.
         OSError: the suppressions cannot be read.
     """
     names = known_tools(tools)
