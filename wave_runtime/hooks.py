@@ -73,4 +73,7 @@ def launch_hook(*, enter: Hook | None = None, exit: Hook | None = None) -> Launc
         exit: called with an equal event when the launch is enqueued, or on CPU tensors when it is done. It is not
             called if the launch fails.
     """
+    for name, hook in (("enter", enter), ("exit", exit)):
+        if hook is not None and not callable(hook):
+            raise TypeError(f"launch_hook: {name}= must be a function of a LaunchEvent, given {type(hook).__name__}")
     return LaunchHook(enter, exit)

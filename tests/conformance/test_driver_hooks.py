@@ -15,6 +15,13 @@ import wave_runtime
 from wave_runtime.hooks import LaunchEvent, launch_hook
 
 
+def test_a_hook_is_a_function() -> None:
+    """Each launch of the process would fail else."""
+    for option in ("enter", "exit"):
+        with pytest.raises(TypeError, match=f"launch_hook: {option}= must be a function of a LaunchEvent, given int"):
+            launch_hook(**{option: 5})  # type: ignore[arg-type]
+
+
 def test_events(driver: Driver, module: wave_runtime.Module, way: Way) -> None:
     kernel = module["vector_add"]
     a, b, c = driver.randn(100), driver.randn(100), driver.zeros(100, torch.float32)

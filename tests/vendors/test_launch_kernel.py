@@ -32,6 +32,10 @@ def test_buffers_come_first_then_scalars(scale: vendors.PortableKernel) -> None:
     assert torch.equal(b, 3 * a)
     with pytest.raises(TypeError, match=r"kernel 'scale' takes 4 arguments .*, given 3"):
         launch_kernel(scale, [a, b], [3.0], (4, 1, 1), (256, 1, 1))
+    with pytest.raises(TypeError, match="launch_kernel: buffers must be a list, given Tensor"):
+        launch_kernel(scale, a, [3.0], 4, 256)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="launch_kernel: scalars must be a list, given float"):
+        launch_kernel(scale, [a, b], 3.0, 4, 256)  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("compiler")

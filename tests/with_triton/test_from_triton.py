@@ -183,6 +183,10 @@ def test_what_is_no_function_of_triton(kernels: Any) -> None:
         from_triton(lambda x: x, ADD)
     with pytest.raises(TypeError, match=r"kernel 'add': no option arch, warps; there are .*num_warps"):
         from_triton(kernels.add, ADD, constants={"BLOCK": 64}, warps=2, arch="gfx950")
+    with pytest.raises(TypeError, match=r"kernel 'add': signature= must be a str, as .*, given dict"):
+        from_triton(kernels.add, {"x": "*fp32"}, constants={"BLOCK": 64})
+    with pytest.raises(TypeError, match=r"kernel 'add': constants= must be a dict, as in .*, given int"):
+        from_triton(kernels.add, ADD, constants=64)
 
 
 def test_a_store_to_a_const_pointer(kernels: Any) -> None:

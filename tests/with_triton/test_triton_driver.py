@@ -186,8 +186,10 @@ def test_from_a_file(gfx942: object, compiled: Any, tmp_path: Path) -> None:
     for name, path in compiled.metadata_group.items():
         shutil.copy(path, tmp_path / name)
     (file,) = tmp_path.glob("*.hsaco")
-    with pytest.raises(ValueError, match="pass signature="):
+    with pytest.raises(ValueError, match=r'pass signature=\{"x": "\*fp32", ...\}'):
         wave_runtime.triton.load(file)
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.hsaco"):
+        wave_runtime.triton.load(tmp_path / "nowhere.hsaco")
     check(wave_runtime.triton.load(file, signature={"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}))
     with pytest.raises(ValueError, match=r"Triton passes 5 arguments .*, the binary takes 6"):
         wave_runtime.triton.load(file, signature={"x": "*fp32", "y": "*fp32", "out": "*fp32"})

@@ -67,9 +67,11 @@ def load(compiled: Any, *, signature: Mapping[str, str] | None = None) -> Triton
     """
     if isinstance(compiled, (str, os.PathLike)):
         path = Path(compiled)
-        if signature is None:
-            raise ValueError(f"{path}: Triton's metadata do not tell the parameters' types: pass signature=")
         image, metadata = path.read_bytes(), _read_metadata(path.with_suffix(".json"))
+        if signature is None:
+            raise ValueError(
+                f'{path}: Triton\'s metadata do not tell the parameters\' types: pass signature={{"x": "*fp32", ...}}'
+            )
         ir = path.with_suffix(".ttir")
         text = ir.read_text() if ir.exists() else ""
     else:

@@ -119,7 +119,8 @@ def from_triton(
         options: Triton's for HIP: ``num_warps``, ``num_stages``, ``waves_per_eu``, ...
 
     Raises:
-        TypeError: ``kernel`` is not such a function, or there is no such option.
+        TypeError: ``kernel`` is not such a function, ``signature`` or ``constants`` is of another type, or there is no
+            such option.
         ValueError: the signature and the constants do not fit the function, the target is not an AMD processor, or the
             kernel needs something that only Triton's own launches provide.
         triton.CompilationError: the compiler refuses it.
@@ -132,6 +133,16 @@ def from_triton(
     if not known.issuperset(options):
         unknown = ", ".join(sorted(set(options) - known))
         raise TypeError(f"Triton kernel '{name}': no option {unknown}; there are {', '.join(sorted(known))}")
+    if not isinstance(signature, str):
+        raise TypeError(
+            f"Triton kernel '{name}': signature= must be a str, as \"x: *f32 const, n: i32\", given "
+            f"{type(signature).__name__}"
+        )
+    if not isinstance(constants or {}, Mapping):
+        raise TypeError(
+            f"Triton kernel '{name}': constants= must be a dict, as in {{\"BLOCK\": 64}}, given "
+            f"{type(constants).__name__}"
+        )
     types, fixed = _parameters(name, kernel, signature, dict(constants or {}))
     triton_types = {
         parameter: _triton_type(name, types[parameter]) if parameter in types else "constexpr"

@@ -53,6 +53,9 @@ def launch_kernel(
             device of the vendor.
         KernelFault: on the emulator, the kernel did what it must not.
     """
+    for name, values in (("buffers", buffers), ("scalars", scalars)):
+        if not isinstance(values, Sequence):
+            raise TypeError(f"launch_kernel: {name} must be a list, given {type(values).__name__}")
     device = _device_of(kernel, buffers) if vendor is None else _device_for(vendor)
     interface = _VENDORS[vendor or ("emulator" if device.type == "cpu" else vendor_of(device))][1]
     here = [buffer if buffer.device == device else buffer.to(device) for buffer in buffers]
