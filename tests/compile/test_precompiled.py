@@ -200,6 +200,7 @@ def test_a_compiler_that_cannot(
 def message(source: str, **options: object) -> str:
     with pytest.raises(wave_runtime.CompileError) as caught:
         wave_runtime.compile(source, **options)  # type: ignore[arg-type]
+    assert caught.value.__context__ is None, "the same messages twice, with a command that nobody can give"
     return re.sub("-ffile-prefix-map=[^=]*=", "", str(caught.value))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
@@ -119,13 +120,12 @@ def compile_unit(unit: Unit, program: Program, folder: Path) -> Compiled:
     plain = [_Headers(_headers(part), ()) for part in unit.sources]
     read = [_headers_read(unit, part, program, folder, number) for number, part in enumerate(unit.sources)]
     if any(read):
-        try:
+        with contextlib.suppress(CompileError):  # whose message is to have the command that anybody can give
             return _compile(unit, program, folder, [one or other for one, other in zip(read, plain, strict=True)])
-        except CompileError:  # whose message is to have the command that anybody can give
-            compiled = _compile(unit, program, folder, plain)
-            for part in unit.sources:
-                refuse(program, _reading(unit, part, program))
-            return compiled
+        compiled = _compile(unit, program, folder, plain)
+        for part in unit.sources:
+            refuse(program, _reading(unit, part, program))
+        return compiled
     return _compile(unit, program, folder, plain)
 
 
