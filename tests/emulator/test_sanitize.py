@@ -309,6 +309,7 @@ def test_wrong_suppressions() -> None:
         ("waits:", "there is no kind 'waits:': expected waits or waits: and one of missing-wait"),
         ("*:oob", r"there is no kind '\*:oob': expected one of memory:out-of-bounds, memory:over-read"),
         ("out-of-bounds", "there is no tool 'out-of-bounds'"),
+        ("memory out-of-bounds w", "no kernel is called 'out-of-bounds': of this kind are memory:out-of-bounds"),
     ],
 )
 def test_suppressions_of_what_there_is_not(line: str, message: str, tmp_path: Path) -> None:

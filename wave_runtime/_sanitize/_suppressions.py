@@ -55,7 +55,8 @@ def read(source: str | os.PathLike[str] | Iterable[str] | None) -> list[Suppress
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: a line has more than three words, or its first one names no tool or no kind that there is.
+        ValueError: a line has more than three words, its first one names no tool or no kind that there is, or a kind
+            stands where the kernel should.
     """
     if source is None:
         return []
@@ -69,6 +70,8 @@ def read(source: str | os.PathLike[str] | Iterable[str] | None) -> list[Suppress
             raise ValueError(f"{where}: expected KIND [KERNEL [PLACE]], for instance memory:out-of-bounds gemm*")
         if words and (mistake := _mistake_in(words[0])):
             raise ValueError(f"{where}: {mistake}")
+        if len(words) > 1 and "-" in words[1] and words[1] in KINDS.get(words[0], ()):
+            raise ValueError(f"{where}: no kernel is called '{words[1]}': of this kind are {words[0]}:{words[1]}")
         if words:
             suppressions.append(Suppression(*words))
     return suppressions
