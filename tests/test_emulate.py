@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import inspect
 import os
@@ -125,6 +126,9 @@ def test_figures_of_gfx942() -> None:
         assert (properties.multi_processor_count, properties.max_threads_per_multi_processor) == (304, 2048)
         assert properties.shared_memory_per_block == 65536
         assert torch.cuda.get_device_capability() == (9, 4)
+        assert copy.deepcopy(properties) == properties
+        with pytest.raises(AttributeError, match="the property 'pci_bus_id' is not known of the emulated device"):
+            properties.pci_bus_id  # noqa: B018
 
 
 def test_devices_and_threads(gpu: object) -> None:

@@ -158,13 +158,20 @@ def get_arch_list() -> list[str]:
     return [current().name]
 
 
+class _Properties(SimpleNamespace):
+    """Those of a device."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the property '{name}' is not known of the emulated device (wave_runtime.emulate())")
+
+
 def get_device_properties(device: Any = None) -> SimpleNamespace:
     """The processor's figures under torch's names, without those that are not known. The memory is the host's."""
     gpu, figures = current(), current().figures
     index = index_of(device)
     major, minor = gpu.version
     waves = figures["waves"] * figures["lanes"]
-    return SimpleNamespace(
+    return _Properties(
         name=get_device_name(index),
         gcnArchName=figures["target"],
         major=major,
