@@ -33,6 +33,7 @@ from wave_runtime import (
 )
 from wave_runtime._compile import LANGUAGES, assembly
 from wave_runtime._files import check_writable, write_file
+from wave_runtime._module import FROM_A_SOURCE
 from wave_runtime._sanitize import Besides, _program
 
 _NO_CODE = {*LANGUAGES, ".ptx", ".txt", ".bc", ".json", ".html"} - {".s"}  # suffixes of what compile does not write
@@ -322,7 +323,9 @@ def _compile_file(options: argparse.Namespace) -> None:
     print(output)
     for name in module:
         print(f"  {name}({module[name].signature})")
-    if kind != ".py":
+    if not module.kernels:
+        print(f"  no kernels{FROM_A_SOURCE}")
+    elif kind != ".py":
         signatures = {name: str(module[name].signature) for name in module}
         print(f"The file does not hold these types. Give them to load: signature={signatures}")
 

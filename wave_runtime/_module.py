@@ -14,7 +14,7 @@ from wave_runtime._spelling import Spellings
 
 Writes = Sequence[int | str]
 STRIDES = ("contiguous", "any")
-_FROM_A_SOURCE = (
+FROM_A_SOURCE = (
     "; of a source these are its functions that are __global__, and the instances of templates that it asks for, as in "
     "template __global__ void fill<float>(float*);"
 )
@@ -83,7 +83,7 @@ class Module:
                 may_be_missing = not known or "<" in name
                 raise KeyError(
                     f"no kernel '{name}' in the code object; its kernels are {known}"
-                    f"{_FROM_A_SOURCE if may_be_missing else ''}"
+                    f"{FROM_A_SOURCE if may_be_missing else ''}"
                 )
             name = symbol
         if name not in self._made:

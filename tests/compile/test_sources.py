@@ -354,9 +354,15 @@ def test_an_empty_source() -> None:
         wave_runtime.compile("")
 
 
-def test_a_source_without_kernels() -> None:
-    """The error says what makes a function one, and an instance of a template."""
-    module = wave_runtime.compile("template <class T> __global__ void fill(T* y) { y[0] = 1; }")
+def test_a_source_without_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The error says what makes a function one, and an instance of a template; so does the command."""
+    source = tmp_path / "fill.hip"
+    source.write_text("template <class T> __global__ void fill(T* y) { y[0] = 1; }")
+    assert main(["compile", str(source)]) == 0
+    where, advice = capsys.readouterr().out.splitlines()
+    assert where == str(tmp_path / "fill.hsaco")
+    assert advice.startswith("  no kernels; of a source these are its functions that are __global__, and the instances")
+    module = wave_runtime.compile(source)
     expected = r"no kernel 'fill' .*; its kernels are \[\]; of a source these are .* __global__, .* template __global__"
     with pytest.raises(KeyError, match=expected):
         module["fill"]
