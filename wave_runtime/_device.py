@@ -34,11 +34,15 @@ def resolve(device: torch.device) -> torch.device:
         return torch.device("cpu")
     if device.index is not None:
         return device
+    _check_gpu()
+    return torch.device("cuda", torch.cuda.current_device())
+
+
+def _check_gpu() -> None:
     if not torch.cuda.is_available():
         raise RuntimeError(
             'device "cuda": torch finds no GPU; "cpu" is the emulator, and within wave_runtime.emulate() "cuda" is, too'
         )
-    return torch.device("cuda", torch.cuda.current_device())
 
 
 def target_of(device: torch.device | int) -> str:
@@ -50,12 +54,17 @@ def target_of(device: torch.device | int) -> str:
 
 @constant_result
 def target_for(device: torch.device) -> str:
-    """The target of code for tensors on a device; on the CPU it is the emulator's."""
+    """The target of code for tensors on a device; on the CPU it is the emulator's.
+
+    Raises:
+        RuntimeError: the device is a GPU, and there is none.
+    """
     if device.type != "cuda" or emulations:
         return emulated()
-    return _target_of_gpu(torch.cuda.current_device() if device.index is None else device.index)
+    return _target_of_gpu(resolve(device).index)
 
 
 @functools.cache
 def _target_of_gpu(index: int) -> str:
+    _check_gpu()
     return target_of(index)

@@ -50,6 +50,13 @@ def test_errors(scale: vendors.PortableKernel) -> None:
         vendors.kernel("other", amd=SCALE).on("cpu")
 
 
+@pytest.mark.parametrize("device", ["cuda", "cuda:63"])
+def test_a_gpu_that_there_is_not(device: str, scale: vendors.PortableKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(RuntimeError, match='device "cuda": torch finds no GPU; "cpu" is the emulator'):
+        scale.on(device)
+
+
 def test_without_tensors_the_device_is_said() -> None:
     """The address is none of the launch's, which shows that it ran."""
     source = 'extern "C" __global__ void poke(long at) { *reinterpret_cast<int*>(at) = 1; }'
