@@ -122,9 +122,14 @@ def index_of(device: object) -> int:
 def hip_library() -> ctypes.CDLL | None:
     """The emulator's HIP library, if something in the process has loaded it, such as an extension."""
     try:
-        return ctypes.CDLL(str(library("wave_hip_emulator")), mode=os.RTLD_NOLOAD)
+        return _loaded()
     except OSError:
         return None
+
+
+@functools.cache  # which keeps what is returned, and no error
+def _loaded() -> ctypes.CDLL:
+    return ctypes.CDLL(str(library("wave_hip_emulator")), mode=os.RTLD_NOLOAD)
 
 
 def check_hip(what: str) -> None:
