@@ -321,8 +321,8 @@ def _compile_file(options: argparse.Namespace) -> None:
         named = [str(path).replace(" ", "\\ ") for path in (output, *module.files)]
         write_file(options.depfile, f"{named[0]}: {' '.join(named[1:])}\n".encode())
     print(output)
-    for name in module:
-        print(f"  {name}({module[name].signature})")
+    for name, in_source in module.names_in_source().items():
+        print(f"  {in_source}({module[name].signature})")
     if not module.kernels:
         print(f"  no kernels{FROM_A_SOURCE}")
     elif kind != ".py":

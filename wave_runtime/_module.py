@@ -78,8 +78,7 @@ class Module:
         if name not in self._made:
             symbol = self._spellings.symbol(name)
             if symbol is None:
-                names = {symbol: source for source, symbol in self._symbols.items()}
-                known = [names.get(kernel, kernel) for kernel in self.kernels]
+                known = list(self.names_in_source().values())
                 may_be_missing = not known or "<" in name
                 raise KeyError(
                     f"no kernel '{name}' in the code object; its kernels are {known}"
@@ -102,6 +101,11 @@ class Module:
                 self._strict,
             )
         return self._made[name]
+
+    def names_in_source(self) -> dict[str, str]:
+        """What the kernels are called in the source, ``"fill<float>"``, by the names of the file; else those."""
+        names = {symbol: source for source, symbol in self._symbols.items()}
+        return {kernel: names.get(kernel, kernel) for kernel in self.kernels}
 
     def check(self, *options: object) -> None:
         """Make the kernels that signature= and writes= are for, so that those which do not fit raise ValueError now."""
@@ -191,7 +195,7 @@ class Module:
         return isinstance(name, str) and self._spellings.symbol(name) is not None
 
     def __repr__(self) -> str:
-        return f"<wave_runtime.Module for {', '.join(self.targets)}: {', '.join(self.kernels)}>"
+        return f"<wave_runtime.Module for {', '.join(self.targets)}: {', '.join(self.names_in_source().values())}>"
 
 
 def _rebuild(images: Sequence[bytes], *rest: Any) -> Module:

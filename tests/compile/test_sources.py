@@ -373,6 +373,9 @@ def test_names_of_instances() -> None:
     module = wave_runtime.compile(source + "template __global__ void fill<float, 2>(float*);\n")
     assert module["fill<float, 2>"] is module["fill< float,2 >"]
     assert "fill< float,2 >" in module
+    assert repr(module) == "<wave_runtime.Module for gfx942: fill<float, 2>>"
+    assert list(module.names_in_source().values()) == ["fill<float, 2>"]
+    assert list(module.names_in_source()) == list(module)
     with pytest.raises(
         KeyError, match=r"no kernel 'fill<double, 2>' .*; its kernels are \['fill<float, .*; of a source"
     ):
