@@ -287,7 +287,7 @@ class OperatorBase:
     def _check_aliases(self, *arguments_and_result: Any) -> None:
         """Raise ValueError where the result, given last, shares memory with an argument."""
 
-    def _watch_body(self, parameters: tuple[str, ...], mutates: frozenset[str]) -> None:
+    def _watch_body(self, parameters: tuple[str, ...], mutates: frozenset[str], results: int) -> None:
         """Have launches of the body raise ValueError where they write an input that is not among ``mutates``.
 
         Args:

@@ -537,8 +537,8 @@ def emit_inductor_call(operations: Sequence[Any], overload: OpOverload) -> None:
     for operation in operations:
         if getattr(operation, "op_overload", None) is overload:
             operation.python_kernel_name += ".inductor_call"
-            if not overload.inductor_checks_results:  # type: ignore[attr-defined]
-                # Since torch 2.15 the call itself is its result, if there is one.
+            if not overload.inductor_checks_results:
+                # Since torch 2.14 the call itself is its result, if there is one.
                 operation.codegen_size_asserts = operation.codegen_alignment_asserts = lambda wrapper: None
         elif isinstance(operation, import_module("torch._inductor.ir").MultiOutput):
             operation.skip_size_stride_alignment_checks = not overload.inductor_checks_results  # type: ignore[attr-defined]

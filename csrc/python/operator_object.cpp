@@ -35,6 +35,9 @@ struct OperatorState {
   py::object fingerprint;  ///< str, or null until it is asked for
   char has_autocast;       ///< whether autocast changes what the operator computes
   char returns_new;        ///< whether a result that shares memory with an argument or another result is an error
+  int results;             ///< tensors that it returns
+
+  static constexpr int kAnything = -1;
 };
 
 OperatorState& operator_of(PyObject* self) { return state_of<OperatorState>(self); }
@@ -120,9 +123,26 @@ void check_results(PyObject* self, PyObject* results) {
   }
 }
 
+/// Throws TypeError where a body returned something else than tensors, as many as its type hints say.
+void check_kind(PyObject* self, PyObject* result) {
+  const int expected = operator_of(self).results;
+  if (expected == OperatorState::kAnything) return;
+  const bool is_several = PyTuple_Check(result) || PyList_Check(result);
+  const int count = is_any_tensor(result) ? 1 : is_several ? static_cast<int>(PyObject_Size(result)) : 0;
+  const bool fits = expected == 0 ? result == Py_None : count == expected && is_several == (expected > 1);
+  if (fits) return;
+  throw TypeError(text("operator '", py::str::of(py::handle(self).attr("name")), "': expected ",
+                       expected == 0   ? "nothing"
+                       : expected == 1 ? "a tensor"
+                                       : text("a tuple of ", expected, " tensors"),
+                       ", as its type hints say, its body returned ", py::given_text(result),
+                       is_several ? text(" of ", count) : "", ": change the one or the other"));
+}
+
 /// Throws ValueError where a result shares memory with an argument or with another result: compilers count on it that
-/// none does.
+/// none does. TypeError where it is none that was declared.
 void check_aliases(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* result) {
+  check_kind(self, result);
   for_each_tensor(result, [&](const at::Tensor& output) {
     for (Py_ssize_t i = 0; i < count; ++i) {
       for_each_tensor(arguments[i], [&](const at::Tensor& argument) {
@@ -266,6 +286,7 @@ int initialize(PyObject* self, PyObject* arguments, PyObject* keywords) {
   operator_of(self).eager = py::borrow(eager);
   operator_of(self).dispatched = py::borrow(dispatched);
   operator_of(self).parameters = operator_of(self).mutates = py::object();
+  operator_of(self).results = OperatorState::kAnything;
   return 0;
 }
 
@@ -292,9 +313,10 @@ void check_aliases_method(py::handle self, const py::tuple& given) {
   check_aliases(self.ptr(), items.data(), static_cast<Py_ssize_t>(items.size()) - 1, items.back());
 }
 
-void watch_body(py::handle self, const py::tuple& parameters, const py::object& mutates) {
+void watch_body(py::handle self, const py::tuple& parameters, const py::object& mutates, int results) {
   operator_of(self.ptr()).parameters = parameters;
   operator_of(self.ptr()).mutates = mutates;
+  operator_of(self.ptr()).results = results;
 }
 
 py::object run_body(py::handle self, const py::tuple& arguments, const py::dict& keywords) {
@@ -324,7 +346,7 @@ void bind_operator(py::handle module) {
   py::add_type<OperatorState>(module,
                               {.slots = {py::slot(Py_tp_new, create), py::slot(Py_tp_init, initialize)},
                                .methods = {py::method<check_aliases_method>("_check_aliases", "*arguments_and_result"),
-                                           py::method<watch_body>("_watch_body", "parameters, mutates"),
+                                           py::method<watch_body>("_watch_body", "parameters, mutates, results"),
                                            py::method<run_body>("_run_body", "arguments, keywords")},
                                .properties = {{"fingerprint", get_fingerprint, set_fingerprint, nullptr, nullptr}},
                                .members = {{"_has_autocast", T_BOOL, offsetof(OperatorState, has_autocast), 0, nullptr},

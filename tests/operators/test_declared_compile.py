@@ -76,7 +76,7 @@ def test_compiled_code_checks_results_of_programmed_operators_alone() -> None:
     a, b = torch.randn(500), torch.randn(500)
     result, (code, *_) = run_and_get_code(torch.compile(function, fullgraph=True, dynamic=True), a, b)
     assert torch.equal(result, 1 + b + 1)
-    # Since torch 2.15 it is their metadata that is checked.
+    # Since torch 2.14 it is their metadata that is checked.
     checks = re.findall(r"assert_(?:size_stride|tensor_metadata)\(buf.*'torch\.ops\.wave_test\.(\w+)\.default'\)", code)
     assert checks == ["programmed_beside_declared"], code
 

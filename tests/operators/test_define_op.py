@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -94,6 +95,44 @@ def test_a_tensor_given_twice_once_to_be_written_raises_before_the_launch() -> N
     with pytest.raises(ValueError, match="shares memory with argument"):
         add_out.overload(a, b, out=a)
     assert torch.equal(a, before)
+
+
+def nothing(a: Tensor) -> Tensor:
+    a.clone()  # the return is forgotten
+    return None  # type: ignore[return-value]
+
+
+def a_pair(a: Tensor) -> Tensor:
+    return a.clone(), a.clone()  # type: ignore[return-value]
+
+
+def one_of_two(a: Tensor) -> tuple[Tensor, Tensor]:
+    return a.clone()  # type: ignore[return-value]
+
+
+def a_triple(a: Tensor) -> tuple[Tensor, Tensor]:
+    return a.clone(), a.clone(), a.clone()  # type: ignore[return-value]
+
+
+def something(a: Tensor) -> None:
+    return a.clone()  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (nothing, "expected a tensor, as its type hints say, its body returned None"),
+        (a_pair, "expected a tensor, as its type hints say, its body returned tuple of 2"),
+        (one_of_two, "expected a tuple of 2 tensors, as its type hints say, its body returned (?:Fake)?Tensor"),
+        (a_triple, "expected a tuple of 2 tensors, as its type hints say, its body returned tuple of 3"),
+        (something, "expected nothing, as its type hints say, its body returned (?:Fake)?Tensor"),
+    ],
+)
+def test_results_that_are_not_as_declared_raise(body: Callable[..., Any], error: str) -> None:
+    op = wave_runtime.define_op(f"wave_test::returns_{body.__name__}")(body)
+    for call in (op, op.overload, torch.compile(lambda a: op(a), backend="eager")):
+        with pytest.raises(Exception, match=rf"operator 'wave_test::returns_{body.__name__}': {error}: change"):
+            call(torch.zeros(4))
 
 
 def test_a_result_that_shares_memory_with_an_argument_raises() -> None:

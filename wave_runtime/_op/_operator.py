@@ -80,7 +80,6 @@ class Operator(_C.OperatorBase):
         self.inline = inline
         self._mutates = frozenset(mutates)
         self._parameters = Parameters(body)
-        self._watch_body(self._parameters.positional, self._mutates)
         self._vmap: VmapRule | None = None
         self._autocast: torch.dtype | None = None
         self._has_sharding = False
@@ -91,6 +90,9 @@ class Operator(_C.OperatorBase):
         self._library: Any = make_library(namespace)
         self._library.define(short_name + schema, tags=(torch.Tag.pt2_compliant_tag, torch.Tag.needs_exact_strides))
         self.overload: _torch.OpOverload = getattr(getattr(torch.ops, namespace), short_name).default
+        kinds = [str(item.type) for item in _torch.schema(self.overload).returns]
+        results = len(kinds) if set(kinds) <= {"Tensor"} else -1  # lists, numbers and others are not looked at
+        self._watch_body(self._parameters.positional, self._mutates, results)
         numbers = {item.name for item in _torch.schema(self.overload).arguments if "Tensor" not in str(item.type)}
         _torch.watch_numbers(self.overload, numbers - {"fingerprint"}, self._check_number)
         self._has_derivative = False
