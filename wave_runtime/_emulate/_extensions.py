@@ -177,8 +177,6 @@ class _Home:
         torchs = (_torch_headers.FOLDER, _torch_headers.FOLDER / "torch" / "csrc" / "api" / "include")
         includes = [home / "include", *torchs, *self.headers_of_rocm()]
         command = [*shlex.split(os.environ.get("CXX", "c++")), "-std=c++20", "-O1", "-fPIC", "-shared"]
-        # What the headers of another release of torch declare otherwise is an error here, not where it is missing.
-        command.append("-Werror=missing-declarations")
         # The stable ABI declares what it has for GPUs where USE_CUDA is defined, for ROCm, too.
         command += ["-fvisibility-inlines-hidden", "-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM=1", "-DUSE_CUDA=1"]
         command += [*(f"-I{path}" for path in includes), "-o", str(built)]

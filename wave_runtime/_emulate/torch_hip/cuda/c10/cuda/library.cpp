@@ -219,8 +219,7 @@ c10::Allocator* getCUDADeviceAllocator() { return c10::cuda::CUDACachingAllocato
                                      ". Compute products and solutions by torch's operators")
 
 cublasHandle_t getCurrentCUDABlasHandle(bool) { WAVE_REFUSE("hipBLAS"); }
-cublasHandle_t getCurrentCUDABlasHandle();  // so it was declared up to torch 2.12
-cublasHandle_t getCurrentCUDABlasHandle() { WAVE_REFUSE("hipBLAS"); }
+cublasHandle_t getCurrentCUDABlasHandle() { WAVE_REFUSE("hipBLAS"); }  // up to torch 2.12
 cublasLtHandle_t getCurrentCUDABlasLtHandle() { WAVE_REFUSE("hipBLASLt"); }
 cusparseHandle_t getCurrentCUDASparseHandle() { WAVE_REFUSE("hipSPARSE"); }
 
