@@ -181,7 +181,7 @@ def test_memory_of_the_hip_library_that_nobody_wrote() -> None:
     for how in ("malloc", "async"):
         done = sanitized("--tools", "uninitialized", "--", sys.executable, "-S", "-c", UNWRITTEN, HIP_EMULATOR, how)
         assert done.returncode == 1, done.stderr
-        assert "depends on memory, 244 bytes from the begin of the hipMalloc at 0x" in done.stderr
+        assert "depends on memory, 244 bytes from the beginning of the hipMalloc at 0x" in done.stderr
         assert "[uninitialized:global]" in done.stderr
         assert "1 finding, seen 3 times" in done.stderr
     for how in ("set", "copy"):

@@ -178,7 +178,7 @@ const Region* Memory::nearest(u64 address) const {
 std::string Memory::name_of(u64 address) const {
   const Region* region = find(address);
   if (region == nullptr) return "memory";
-  return text("memory, ", address - region->bytes.begin(), " bytes from the begin of ", region->name.text(), ",");
+  return text("memory, ", address - region->bytes.begin(), " bytes from the beginning of ", region->name.text(), ",");
 }
 
 void Memory::read(AddressSpan span, void* to, int lane) const {
@@ -272,7 +272,7 @@ void Memory::refuse(AddressSpan span, bool write, int lane) const {
   }
   std::string place;
   if (address < bytes.begin()) {
-    place = text(bytes.begin() - address, " bytes before the begin of ");
+    place = text(bytes.begin() - address, " bytes before the beginning of ");
   } else if (!bytes.contains(address)) {
     place = text(address - bytes.end(), " bytes past the end of ");
   } else {
@@ -298,7 +298,7 @@ bool Memory::forgive_part_of_dword(AddressSpan span, int lane) const {
   if (region == nullptr) return false;
   if (!is_first_over_read(region->name.text())) return true;
   record(text("a load of ", span.size(), " bytes that begins ", region->bytes.begin() - span.begin(),
-              " bytes before the begin of ", region->name.text(), " (lane ", lane,
+              " bytes before the beginning of ", region->name.text(), " (lane ", lane,
               "); what lies outside reads as zero"));
   return true;
 }

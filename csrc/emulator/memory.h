@@ -76,7 +76,7 @@ class Memory {
   /// Whether the launch has been given this byte, or has found it. Asks nobody, and locks nothing.
   bool has_region(u64 address) const noexcept;
 
-  /// "memory, 8 bytes from the begin of argument 2 'c' (float32 [64])".
+  /// "memory, 8 bytes from the beginning of argument 2 'c' (float32 [64])".
   std::string name_of(u64 address) const;
 
   /// Copies bytes for `lane`. Those past a region's end but within kOverRead read as zero and are recorded, and so are

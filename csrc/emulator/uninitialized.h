@@ -107,14 +107,14 @@ class UninitializedChecker : public Observer {
   };
 
   /// The number of an origin, and whether the bits were computed of undefined ones rather than copied. 0: they are a
-  /// register's from the begin on, and no instruction has read them.
+  /// register's from the beginning on, and no instruction has read them.
   using Source = u32;
   static constexpr Source kComputed = 1u << 31;
 
   /// Undefined bits of a wave's registers.
   struct State {
     std::vector<u64> lanes;              ///< of each row those that have some
-    std::vector<u64> fresh;              ///< ... of which all bits have been undefined from the begin on
+    std::vector<u64> fresh;              ///< ... of which all bits have been undefined from the beginning on
     std::vector<LaneRow> bits, sources;  ///< of the others of these lanes
     std::bitset<128> scalars_with_some;
     std::array<u32, 128> scalars{};  ///< the bits of these

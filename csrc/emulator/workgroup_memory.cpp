@@ -99,7 +99,7 @@ void Workgroup::check_lds(const char* verb, AddressSpan span, int lane, bool wri
   if (lds_bytes().contains(span)) return;
   const u64 address = span.begin(), size = lds_bytes().size();
   const bool is_negative = static_cast<i64>(address) < 0;  // M0 and an offset
-  const std::string place = is_negative ? text(-address, " bytes before the begin of LDS")
+  const std::string place = is_negative ? text(-address, " bytes before the beginning of LDS")
                                         : text(address < size ? 0 : address - size, " bytes past the end of LDS");
   fault_at(text(verb, span.size(), " bytes out of bounds: ", place, ", of which the workgroup has ", size, " bytes",
                 is_negative ? "" : lds_hint(launch_)),

@@ -41,7 +41,7 @@ State& state_of(PyObject* object) {
   return reinterpret_cast<CallableObject<State>*>(object)->state;
 }
 
-/// What a type has beyond calls and collection. `members` count from the begin of State.
+/// What a type has beyond calls and collection. `members` count from the beginning of State.
 struct TypeParts {
   std::vector<PyType_Slot> slots = {};
   std::vector<PyMethodDef> methods = {};

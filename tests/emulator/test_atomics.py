@@ -159,7 +159,7 @@ def test_a_dword_that_begins_outside() -> None:
     state.v[0, 20:22, 0] = [0x43210000, 0x02010000]
     words = encode(BY_NAME["global_load_dword"], ADDR=8, VDST=27, SADDR=OFF)
     words += encode(BY_NAME["global_atomic_cmpswap"], ADDR=8, DATA=20, VDST=28, SADDR=OFF, SC0=1)
-    with pytest.warns(RuntimeWarning, match="begins 2 bytes before the begin of argument 2"):
+    with pytest.warns(RuntimeWarning, match="begins 2 bytes before the beginning of argument 2"):
         after = run(words, state, torch.from_numpy(array[2:4]))
     assert after.v[0, 27:29, 0].tolist() == [0x02010000] * 2
     assert array.tolist() == [BEYOND] * 2 + [0x21, 0x43] + [BEYOND] * 4

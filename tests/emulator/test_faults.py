@@ -65,7 +65,7 @@ def test_place_within_the_grid(vector_add: wave_runtime.Kernel) -> None:
 def test_load_before_the_begin(probe: LoadKernel) -> None:
     source, out = tensors()
     fault = run(probe("load_at"), source, out, -4, 0)
-    assert "a load of 4 bytes out of bounds: 4 bytes before the begin of argument 0" in str(fault)
+    assert "a load of 4 bytes out of bounds: 4 bytes before the beginning of argument 0" in str(fault)
 
 
 def test_store_past_the_end(probe: LoadKernel) -> None:

@@ -91,7 +91,7 @@ def test_a_finding_names_the_load() -> None:
     assert finding.tensor is not None
     assert (finding.tensor.shape, finding.tensor.index) == ((4, 16), (0, 0))
     assert finding.message == (
-        "a computed value that is stored depends on memory, 0 bytes from the begin of argument 0 'in' "
+        "a computed value that is stored depends on memory, 0 bytes from the beginning of argument 0 'in' "
         "(int32 [4, 16]), that nobody has written"
     )
 

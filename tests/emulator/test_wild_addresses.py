@@ -225,7 +225,7 @@ def test_lds(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in DS if re.search("2(st64)?_", n) and "cond" not in n])
 def test_lds_of_two_addresses(name: str) -> None:
-    """The second address may wrap around to the begin. All lanes' first accesses come before all second ones, but those
+    """The second address may wrap around to 0. All lanes' first accesses come before all second ones, but those
     of exchanges, where a lane's reads come before its writes."""
     size = int(name[-2:]) // 8
     unit = 64 * size if "st64" in name else size
