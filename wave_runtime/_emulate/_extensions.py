@@ -141,9 +141,12 @@ class _Home:
         sources = self._convert(include)
         _torch_headers.change(include)
         shutil.copytree(_OURS / "include", include, dirs_exist_ok=True)
-        for part in (_OURS / "stand_ins").iterdir():
-            if not (self.rocm / "include" / part.name).is_dir():
-                shutil.copytree(part, include / part.name)
+        stand_ins = _OURS / "stand_ins"
+        for path in stand_ins.rglob("*.h"):
+            name = path.relative_to(stand_ins)
+            if not (self.rocm / "include" / name).is_file():
+                (include / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, include / name)
         (home / "lib").mkdir()
         _hip.link(home / "lib")
         self._build_library(home, sources)
