@@ -16,6 +16,8 @@ def results() -> None:
     for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
         a, b = (torch.randn(1000, device="cuda").to(dtype) for _ in range(2))
         assert torch.equal(operators.add(a, b), a + b)
+        small = torch.arange(600, device="cuda").remainder(2).to(dtype)
+        assert torch.equal(operators.sums(small, 3), small.view(200, 3).sum(0))
     a, b = (torch.randn(1000, device="cuda").bfloat16() for _ in range(2))
     assert torch.equal(operators.add_pairs(a, b), a + b)
     for dtype, error in ((torch.complex64, 2e-5), (torch.complex128, 1e-13)):

@@ -14,6 +14,7 @@
 
 #include <ATen/cuda/Atomic.cuh>
 #include <ATen/cuda/PhiloxUtils.cuh>
+#include <ATen/native/cuda/KernelUtils.cuh>
 #include <vector>
 
 namespace {
@@ -31,6 +32,12 @@ __global__ void add(const T* a, const T* b, T* sum, int64_t count) {
 __global__ void add_pairs(const __nv_bfloat162* a, const __nv_bfloat162* b, __nv_bfloat162* sum, int64_t count) {
   const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
   if (i < count) sum[i] = __hadd2(a[i], b[i]);
+}
+
+template <typename T>
+__global__ void add_up(const T* a, T* sums, int64_t kinds, int64_t count) {
+  const int64_t i = blockIdx.x * int64_t(blockDim.x) + threadIdx.x;
+  if (i < count) at::native::fastAtomicAdd(sums, i % kinds, kinds, a[i], true);
 }
 
 template <typename T>
@@ -79,6 +86,16 @@ at::Tensor add_pairs_on_gpu(const at::Tensor& a, const at::Tensor& b) {
   add_pairs<<<blocks(a.numel() / 2), block>>>(pairs(a), pairs(b), pairs(sum), a.numel() / 2);
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   return sum;
+}
+
+at::Tensor sums_on_gpu(const at::Tensor& a, int64_t kinds) {
+  at::Tensor sums = at::zeros({kinds}, a.options());
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, a.scalar_type(), "sums", [&] {
+    add_up<<<blocks(a.numel()), block>>>(a.const_data_ptr<scalar_t>(), sums.mutable_data_ptr<scalar_t>(), kinds,
+                                         a.numel());
+  });
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return sums;
 }
 
 at::Tensor exponential_on_gpu(const at::Tensor& a) {

@@ -9,6 +9,7 @@
 
 at::Tensor add_on_gpu(const at::Tensor& a, const at::Tensor& b);
 at::Tensor add_pairs_on_gpu(const at::Tensor& a, const at::Tensor& b);
+at::Tensor sums_on_gpu(const at::Tensor& a, int64_t kinds);
 at::Tensor exponential_on_gpu(const at::Tensor& a);
 at::Tensor counts_on_gpu(const at::Tensor& values, int64_t kinds);
 std::vector<int64_t> wave_sizes();
@@ -30,6 +31,7 @@ at::Tensor exponential(const at::Tensor& a) {
 TORCH_LIBRARY(emulated_extension, m) {
   m.def("add(Tensor a, Tensor b) -> Tensor");
   m.def("add_pairs(Tensor a, Tensor b) -> Tensor", &add_pairs_on_gpu);
+  m.def("sums(Tensor a, int kinds) -> Tensor", &sums_on_gpu);
   m.def("exponential(Tensor a) -> Tensor", &exponential);
   m.def("counts(Tensor values, int kinds) -> Tensor", torch::dispatch(at::kCUDA, TORCH_FN(counts_on_gpu)));
   m.def("wave_sizes() -> int[]", &wave_sizes);

@@ -30,13 +30,14 @@ from wave_emulator import _hip, library
 from wave_emulator._cache_folder import cache_folder, make_folder
 from wave_runtime._compile import _clang
 from wave_runtime._compile._unit import CompileError, Unit, run
-from wave_runtime._emulate import _torch_headers
+from wave_runtime._emulate import _hip_headers, _torch_headers
 from wave_runtime._emulate._patches import Patches
 
 MODULE = "torch.utils.cpp_extension"
 _OURS = Path(__file__).with_name("torch_hip")
 _FOR_GPUS = ("c10/cuda", "ATen/cuda", "ATen/native/cuda")
 _SINCE_TORCH_2_14 = "torch/headeronly/cuda"
+_MODULES = (__file__, _hip_headers.__file__, _torch_headers.__file__)
 _SOURCES = ("c10/cuda/library.cpp", "c10/cuda/stable.cpp")
 
 
@@ -97,7 +98,7 @@ class _Home:
     def __init__(self) -> None:
         named = (os.environ.get(name) for name in ("ROCM_HOME", "ROCM_PATH"))
         self.rocm = next((Path(name).absolute() for name in named if name), Path("/opt/rocm"))
-        files = [*sorted(_OURS.rglob("*")), Path(__file__), Path(_torch_headers.__file__)]
+        files = [*sorted(_OURS.rglob("*")), *(Path(module) for module in _MODULES)]
         files.append(self.rocm / "include" / "hip" / "hip_version.h")
         compiler = ""
         with contextlib.suppress(CompileError):  # that there is none matters where something is built
@@ -139,14 +140,10 @@ class _Home:
     def _fill(self, home: Path) -> None:
         include = home / "include"
         sources = self._convert(include)
-        _torch_headers.change(include)
+        torchs = f"torch {torch.__version__}"
+        _torch_headers.change(include, _torch_headers.FOLDER, _torch_headers.CHANGES, torchs)
         shutil.copytree(_OURS / "include", include, dirs_exist_ok=True)
-        stand_ins = _OURS / "stand_ins"
-        for path in stand_ins.rglob("*.h"):
-            name = path.relative_to(stand_ins)
-            if not (self.rocm / "include" / name).is_file():
-                (include / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(path, include / name)
+        _hip_headers.complete(include, self.rocm / "include")
         (home / "lib").mkdir()
         _hip.link(home / "lib")
         self._build_library(home, sources)

@@ -6,7 +6,7 @@ What is replaced in a header must be there as often as it is in the releases of 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -83,16 +83,16 @@ CHANGES: dict[str, Sequence[tuple[str, str, int]]] = {
 }
 
 
-def change(include: Path) -> None:
-    """Copies of torch's headers, changed. Raises RuntimeError where one is not as it was known."""
-    for name, changes in CHANGES.items():
+def change(include: Path, folder: Path, changes: Mapping[str, Sequence[tuple[str, str, int]]], whose: str) -> None:
+    """Copies of a folder's headers, changed. Raises RuntimeError where one is not as it was known."""
+    for name, each in changes.items():
         copy = include / name
-        text = (copy if copy.is_file() else FOLDER / name).read_text()
-        for old, new, count in changes:
+        text = (copy if copy.is_file() else folder / name).read_text()
+        for old, new, count in each:
             text, found = re.subn(old, new, text, flags=re.DOTALL)
             if found != count:
                 raise RuntimeError(
-                    f"extensions cannot be built for an emulated GPU with torch {torch.__version__}: in its header "
+                    f"extensions cannot be built for an emulated GPU with {whose}: in its header "
                     f"{name} there is {old!r} {found} times, where {count} were expected"
                 )
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,85 @@
+"""What extensions ask of HIP's headers, and those of ROCm 5 do not have, on emulated GPUs."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from support import ROOT
+
+import wave_runtime
+from wave_runtime._emulate import _hip_headers
+
+SIGNATURES = {
+    "shuffles": "values: *f64 const, results: *f64, lane: i32, width: i32",
+    "votes": "values: *i32 const, results: *i64, mask: i64",
+    "halves": "pairs: *f16 const, results: *f32",
+}
+
+pytestmark = pytest.mark.needs("hip-compiler")
+
+
+@pytest.fixture(scope="module", params=[("gfx942", 64), ("gfx1100", 32)], ids=["gfx942", "gfx1100"])
+def loaded(
+    request: pytest.FixtureRequest, hip_toolchain: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[wave_runtime.Module, int]:
+    """The kernels, and the lanes of a wave."""
+    target, lanes = request.param
+    folder = tmp_path_factory.mktemp("headers")
+    _hip_headers.complete(folder / "include", hip_toolchain / "include")
+    options = [f"-I{folder / 'include'}", "-DHIP_ENABLE_WARP_SYNC_BUILTINS=1", f"--rocm-path={hip_toolchain}"]
+    options += ["--offload-device-only", f"--offload-arch={target}", "-O1", "-std=c++17", "-Werror"]
+    source = ROOT / "tests" / "torch_extension" / "newer_hip.hip"
+    subprocess.run(["clang++-19", "-x", "hip", *options, source, "-o", folder / "kernels.hsaco"], check=True)
+    return wave_runtime.load(folder / "kernels.hsaco", signature=SIGNATURES), lanes
+
+
+@pytest.mark.parametrize(("lane", "width"), [(1, 8), (5, 16), (7, 32)])
+def test_shuffles_of_named_lanes(loaded: tuple[wave_runtime.Module, int], lane: int, width: int) -> None:
+    module, lanes = loaded
+    values = torch.randn(lanes, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    results = torch.empty(8, lanes, dtype=torch.float64)
+    module["shuffles"](values, results, lane, width, grid=1, block=lanes)
+    own = torch.arange(lanes)
+    first, place = own // width * width, own % width
+    sources = (
+        first + lane % width,
+        torch.where(place >= lane, own - lane, own),
+        torch.where(place + lane < width, own + lane, own),
+        own ^ lane,
+    )
+    other = (own ^ lane).double()
+    expected = [*(values[source] for source in sources), other, -other, other, other * 2**40]
+    assert torch.equal(results, torch.stack(expected))
+
+
+def test_votes_of_named_lanes(loaded: tuple[wave_runtime.Module, int]) -> None:
+    module, lanes = loaded
+    values = (torch.arange(lanes) % 3 == 0).int()
+    mask = sum(1 << lane for lane in range(lanes) if lane % 5 != 1)
+    ones = sum(1 << lane for lane in range(0, lanes, 3) if lane % 5 != 1)
+    zeros = mask & ~ones
+    results = torch.full((8, lanes), -1)
+    module["votes"](values, results, mask - (1 << 64) if mask >> 63 else mask, grid=1, block=lanes)
+    for lane in range(lanes):
+        row = [int(value) % (1 << 64) for value in results[:, lane]]
+        expected = [mask, ones, 1, 0, ones & 0xFF, ones if ones >> lane & 1 else zeros, 0, 0]
+        assert row == (expected if mask >> lane & 1 else [(1 << 64) - 1] * 8)
+    module["votes"](torch.ones(lanes, dtype=torch.int32), results, -1, grid=1, block=lanes)
+    every = (1 << lanes) - 1
+    for lane in range(lanes):
+        assert [int(value) % (1 << 64) for value in results[:, lane]] == [every, every, 1, 1, 0xFF, every, every, 1]
+
+
+def test_pairs_of_halves(loaded: tuple[wave_runtime.Module, int]) -> None:
+    """They consist of halves, of which there is the larger and the smaller one."""
+    module, _ = loaded
+    numbers = [1.5, -2.0, float("nan"), float("inf"), 0.25]
+    pairs = torch.cartesian_prod(*[torch.tensor(numbers, dtype=torch.float16)] * 2).contiguous()
+    results = torch.empty(7, len(pairs))
+    module["halves"](pairs, results, grid=1, block=len(pairs))
+    x, y = pairs.float().T
+    of_both = [x, y, x.fmax(y), x.fmin(y), x.maximum(y), x.minimum(y)]
+    torch.testing.assert_close(results, torch.stack([*of_both, y]), rtol=0, atol=0, equal_nan=True)

@@ -1,0 +1,52 @@
+// Kernels that call what HIP's headers have only since ROCm 6, a wave each: rows of results, in the order of
+// tests/test_hip_headers.py.
+
+#include <hip/hip_bf16.h>
+#include <hip/hip_fp16.h>
+
+extern "C" __global__ void shuffles(const double* values, double* results, int lane, int width) {
+  const unsigned long long all = __activemask();
+  const double value = values[threadIdx.x];
+  const __hip_bfloat16 small(static_cast<float>(threadIdx.x));
+  const __half half = __float2half(threadIdx.x);
+  double* next = results + threadIdx.x;
+  const auto add = [&](double result) {
+    *next = result;
+    next += blockDim.x;
+  };
+  add(__shfl_sync(all, value, lane, width));
+  add(__shfl_up_sync(all, value, lane, width));
+  add(__shfl_down_sync(all, value, lane, width));
+  add(__shfl_xor_sync(all, value, lane, width));
+  add(float(__shfl_xor_sync(all, small, lane)));
+  add(float(__shfl_xor_sync(all, __hip_bfloat162(small, -small), lane).y));
+  add(__half2float(__shfl_xor_sync(all, half, lane)));
+  add(__shfl_xor_sync(all, static_cast<long>(threadIdx.x) << 40, lane));
+}
+
+extern "C" __global__ void votes(const int* values, unsigned long long* results, unsigned long long mask) {
+  if (!(mask >> threadIdx.x & 1)) return;
+  const int value = values[threadIdx.x];
+  unsigned long long* next = results + threadIdx.x;
+  int is_same = 0;
+  const unsigned long long same = __match_all_sync(mask, 0.5 * value, &is_same);
+  for (unsigned long long result :
+       {__activemask(), __ballot_sync(mask, value), 0ull + __any_sync(mask, value), 0ull + __all_sync(mask, value),
+        __ballot_sync(mask & 0xFF, value), __match_any_sync(mask, 0.5 * value), same, 0ull + is_same}) {
+    *next = result;
+    next += blockDim.x;
+  }
+  __syncwarp(mask);
+}
+
+extern "C" __global__ void halves(const __half2* pairs, float* results) {
+  __half2 pair = pairs[threadIdx.x];
+  float* next = results + threadIdx.x;
+  for (__half result : {pair.x, pair.y, __hmax(pair.x, pair.y), __hmin(pair.x, pair.y), __hmax_nan(pair.x, pair.y),
+                        __hmin_nan(pair.x, pair.y)}) {
+    *next = __half2float(result);
+    next += blockDim.x;
+  }
+  pair.x = pair.y;
+  *next = __low2float(pair);
+}
