@@ -1,7 +1,9 @@
 """Calls the extension's operators on an emulated GPU: the first argument says what is called."""
 
 import os
+import re
 import sys
+from collections.abc import Callable
 
 import torch  # first: it loads the libraries that the extension was linked with
 
@@ -28,8 +30,31 @@ def results() -> None:
     assert operators.counts(values, 10).tolist() == torch.bincount(values).tolist()
     (size,) = {torch.cuda.get_device_properties(0).warp_size}
     assert operators.wave_sizes() == [size, size, size, torch.cuda.device_count()]
+    assert operators.negative(values).tolist() == (-values).tolist()
     compiled = torch.compile(lambda a: operators.add(a, a) * 2, backend="eager")
     assert torch.equal(compiled(values.float()), values.float() * 4)
+
+
+def products() -> None:
+    """Of matrices, by hipBLAS and by torch's functions over it: to float's sums."""
+    torch.manual_seed(2)
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        a, b = (torch.randn(3, rows, 5, device="cuda").to(dtype) for rows in (7, 4))
+        for is_torchs in (False, True):
+            expected = (a.double() @ b.double().mT + 0.5).to(dtype)
+            torch.testing.assert_close(operators.products(a, b, 0.5, 7, is_torchs), expected)
+            behind = r"by \d+ bytes past the end of the hipMalloc at .*: 3 of 4 x 8 elements"
+            assert re.search(behind, raised(operators.products, a, b, 0.5, 8, is_torchs))
+    one = torch.ones(1, 1, 4, device="cuda")
+    assert "share their memory" in raised(operators.products, one.expand(1, 2, 4), one, 0.0, 2, True)
+
+
+def raised(function: Callable[..., object], *arguments: object) -> str:
+    try:
+        function(*arguments)
+    except RuntimeError as error:
+        return str(error)
+    return "nothing"
 
 
 def random_numbers() -> None:

@@ -1,10 +1,17 @@
 // Operators as extensions of torch register them, of which some have a kernel for the CPU, too.
 
+#include <ATen/Dispatch.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/core/op_registration/op_registration.h>
+#include <ATen/cuda/CUDABlas.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/EmptyTensor.h>
 #include <ATen/ops/full_like.h>
 #include <Python.h>
+#include <cublas_v2.h>
 #include <torch/library.h>
 
+#include <ATen/cuda/detail/IndexUtils.cuh>
 #include <vector>
 
 at::Tensor add_on_gpu(const at::Tensor& a, const at::Tensor& b);
@@ -26,6 +33,55 @@ at::Tensor exponential(const at::Tensor& a) {
   return at::full_like(a, -1);
 }
 
+cudaDataType_t type_of(at::ScalarType type) {
+  switch (type) {
+    case at::kHalf:
+      return CUDA_R_16F;
+    case at::kBFloat16:
+      return CUDA_R_16BF;
+    case at::kFloat:
+      return CUDA_R_32F;
+    default:
+      return CUDA_R_64F;
+  }
+}
+
+// A product with each of b's matrices, transposed, and beta, of so many rows of a. To these functions all are
+// transposed.
+at::Tensor products(const at::Tensor& a, const at::Tensor& b, double beta, int64_t rows, bool is_torchs) {
+  TORCH_CHECK(!at::cuda::detail::maybeOverlappingIndices(a), "elements of a share their memory");
+  const int64_t count = a.size(0), columns = b.size(1), depth = a.size(2);
+  at::Tensor c = at::detail::empty_cuda({count, a.size(1), columns}, a.options());
+  c.fill_(1);
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, a.scalar_type(), "products", [&] {
+    using math_t = at::opmath_type<scalar_t>;
+    const scalar_t *x = b.const_data_ptr<scalar_t>(), *y = a.const_data_ptr<scalar_t>();
+    scalar_t* z = c.mutable_data_ptr<scalar_t>();
+    const math_t one = 1, other = static_cast<math_t>(beta);
+    if (is_torchs) {
+      at::cuda::blas::bgemm<scalar_t>('t', 'n', columns, rows, depth, one, x, depth, b.stride(0), y, depth, a.stride(0),
+                                      other, z, columns, c.stride(0), count);
+      return;
+    }
+    const cublasHandle_t handle = at::cuda::getCurrentCUDABlasHandle();
+    const cudaDataType_t type = type_of(a.scalar_type());
+    TORCH_CUDABLAS_CHECK(cublasSetStream(handle, at::cuda::getCurrentCUDAStream()));
+    TORCH_CUDABLAS_CHECK(cublasGemmStridedBatchedEx(
+        handle, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(columns), static_cast<int>(rows), static_cast<int>(depth),
+        &one, x, type, static_cast<int>(depth), b.stride(0), y, type, static_cast<int>(depth), a.stride(0), &other, z,
+        type, static_cast<int>(columns), c.stride(0), static_cast<int>(count),
+        type == CUDA_R_64F ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+  });
+  return c;
+}
+
+at::Tensor negative(const at::Tensor& a) { return -a; }
+
+// As extensions registered operators before there was TORCH_LIBRARY.
+const auto registered = torch::RegisterOperators().op(
+    "emulated_extension::negative(Tensor a) -> Tensor",
+    torch::RegisterOperators::options().kernel<decltype(negative), &negative>(c10::DispatchKey::CUDA));
+
 }  // namespace
 
 TORCH_LIBRARY(emulated_extension, m) {
@@ -34,6 +90,7 @@ TORCH_LIBRARY(emulated_extension, m) {
   m.def("sums(Tensor a, int kinds) -> Tensor", &sums_on_gpu);
   m.def("exponential(Tensor a) -> Tensor", &exponential);
   m.def("counts(Tensor values, int kinds) -> Tensor", torch::dispatch(at::kCUDA, TORCH_FN(counts_on_gpu)));
+  m.def("products(Tensor a, Tensor b, float beta, int rows, bool is_torchs) -> Tensor", &products);
   m.def("wave_sizes() -> int[]", &wave_sizes);
   m.def("philox(int increment) -> Tensor", &philox);
   m.def("write_behind(Tensor(a!) a) -> ()");

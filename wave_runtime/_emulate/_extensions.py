@@ -38,7 +38,7 @@ _OURS = Path(__file__).with_name("torch_hip")
 _FOR_GPUS = ("c10/cuda", "ATen/cuda", "ATen/native/cuda")
 _SINCE_TORCH_2_14 = "torch/headeronly/cuda"
 _MODULES = (__file__, _hip_headers.__file__, _torch_headers.__file__)
-_SOURCES = ("c10/cuda/library.cpp", "c10/cuda/stable.cpp")
+_SOURCES = ("c10/cuda/library.cpp", "c10/cuda/blas.cpp", "c10/cuda/stable.cpp")
 
 
 def replace(patches: Patches) -> None:

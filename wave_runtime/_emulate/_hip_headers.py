@@ -8,8 +8,12 @@ from pathlib import Path
 from wave_runtime._emulate import _torch_headers
 
 _OURS = Path(__file__).with_name("torch_hip")
-# Of a pair of halves the parts are halves, as in ROCm 6 and in CUDA.
+_TYPES = "R_8I=3 C_8I=7 R_8U=8 C_8U=9 R_32I=10 C_32I=11 R_32U=12 C_32U=13 R_16BF=14 C_16BF=15 R_16I=20 C_16I=21"
+_TYPES += " R_16U=22 C_16U=23 R_64I=24 C_64I=25 R_64U=26 C_64U=27"
+_MORE_TYPES = "".join(f", HIP_{each}" for each in _TYPES.split())
+# As in ROCm 6 and in CUDA: types of data for libraries, and that of a pair of halves the parts are halves.
 _CHANGES_FOR_ROCM_5 = {
+    "hip/library_types.h": [(r"HIP_C_64F = 5\n", f"HIP_C_64F = 5{_MORE_TYPES}\n", 1)],
     "hip/amd_detail/amd_hip_fp16.h": [
         (r'#include "(\w+\.h)"', r"#include <hip/amd_detail/\1>", 4),
         (r"(struct __half2 \{.*?)unsigned short x;(\s*)unsigned short y;", r"\1__half x;\2__half y;", 1),

@@ -34,6 +34,18 @@ CHANGES: dict[str, Sequence[tuple[str, str, int]]] = {
         (r"(inline void Tensor::record_stream\([^{]*\{)[^}]*\}", r"\1}", 1),
     ],
     "c10/core/DispatchKey.h": [(r"\bAutocast = AutocastCUDA,", "Autocast = AutocastCPU,", 1)],
+    "ATen/core/op_registration/op_registration.h": [
+        (
+            r"#include <c10/core/DispatchKey.h>\n",
+            "#include <c10/core/DispatchKey.h>\n#include <wave_dispatch_key.h>\n",
+            1,
+        ),
+        (
+            r"config.dispatch_key = dispatch_key;",
+            f"if (dispatch_key.has_value()) config.dispatch_key = {_KEY}(*dispatch_key);",
+            1,
+        ),
+    ],
     # Sums of kernels for GPUs have other types than the CPU's, which are another device's here.
     "ATen/AccumulateType.h": [
         (r"(AccumulateType<T, false> \{[^}]*DeviceType::)CPU", r"\1HIP", 1),

@@ -5,7 +5,10 @@
 
 #include <chrono>  // before HIP's macros, of which __noinline__ is an attribute in it
 //
+#include <ATen/EmptyTensor.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/EmptyTensor.h>
 #include <ATen/cuda/PeerToPeerAccess.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -16,6 +19,7 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <ATen/cuda/detail/IndexUtils.cuh>
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -211,19 +215,51 @@ bool get_p2p_access(c10::DeviceIndex, c10::DeviceIndex) { return true; }
 
 c10::Allocator* getCUDADeviceAllocator() { return c10::cuda::CUDACachingAllocator::get(); }
 
-// ---- AMD's libraries
+// ---- AMD's libraries; blas.cpp has the handle of hipBLAS
 
 #define WAVE_REFUSE(library)                                                                                    \
   TORCH_CHECK_NOT_IMPLEMENTED(false, "torch's handle of " library                                               \
                                      " is not there: extensions for an emulated GPU are built without " library \
                                      ". Compute products and solutions by torch's operators")
 
+#ifndef WAVE_HIPBLAS  // where AMD's own is installed, whose code is for GPUs
 cublasHandle_t getCurrentCUDABlasHandle(bool) { WAVE_REFUSE("hipBLAS"); }
 cublasHandle_t getCurrentCUDABlasHandle() { WAVE_REFUSE("hipBLAS"); }  // up to torch 2.12
+#endif
 cublasLtHandle_t getCurrentCUDABlasLtHandle() { WAVE_REFUSE("hipBLASLt"); }
 cusparseHandle_t getCurrentCUDASparseHandle() { WAVE_REFUSE("hipSPARSE"); }
 
 }  // namespace at::cuda
+
+// ---- tensors
+
+namespace at::detail {
+
+TensorBase empty_cuda(IntArrayRef size, ScalarType type, std::optional<Device>, std::optional<MemoryFormat> format) {
+  return empty_cpu(size, type, false, format);
+}
+TensorBase empty_cuda(IntArrayRef size, std::optional<ScalarType> type, std::optional<Layout> layout,
+                      std::optional<Device> device, std::optional<bool>, std::optional<MemoryFormat> format) {
+  return empty_cpu(size, type, layout, device, false, format);
+}
+TensorBase empty_cuda(IntArrayRef size, const TensorOptions& options) { return empty_cpu(size, options); }
+
+TensorBase empty_strided_cuda(IntArrayRef size, IntArrayRef stride, ScalarType type, std::optional<Device>) {
+  return empty_strided_cpu(size, stride, type);
+}
+TensorBase empty_strided_cuda(IntArrayRef size, IntArrayRef stride, std::optional<ScalarType> type,
+                              std::optional<Layout> layout, std::optional<Device> device, std::optional<bool>) {
+  return empty_strided_cpu(size, stride, type, layout, device, false);
+}
+TensorBase empty_strided_cuda(IntArrayRef size, IntArrayRef stride, const TensorOptions& options) {
+  return empty_strided_cpu(size, stride, options);
+}
+
+}  // namespace at::detail
+
+bool at::cuda::detail::maybeOverlappingIndices(const TensorBase& tensor) {
+  return at::has_internal_overlap(tensor.unsafeGetTensorImpl()) != at::MemOverlap::No;
+}
 
 // ---- what headers of kernels ask torch's hooks
 
