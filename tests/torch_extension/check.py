@@ -64,7 +64,12 @@ def random_numbers() -> None:
     assert keys[0][0] != keys[1][0]
     assert keys[0][1] == keys[1][1] == 0
     torch.cuda.manual_seed(1)
-    assert keys == [operators.philox(4).tolist() for _ in range(2)]
+    assert keys[0] == operators.philox(4).tolist()
+    for generator in (torch.Generator("cuda"), torch.Generator()):
+        others = [operators.philox(4, generator.manual_seed(seed)).tolist() for seed in (1, 5, 5)]
+        assert others[0] == keys[0]
+        assert others[0] != others[1] == others[2] != operators.philox(4, generator).tolist()
+    assert keys[1] == operators.philox(4).tolist()  # others than theirs have drawn nothing from it
 
 
 def forked_children() -> None:

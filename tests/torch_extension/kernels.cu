@@ -131,9 +131,9 @@ std::vector<int64_t> wave_sizes() {
   return {properties->warpSize, at::cuda::warp_size(), found, c10::cuda::device_count()};
 }
 
-at::Tensor philox(int64_t increment) {
+at::Tensor philox(int64_t increment, const std::optional<at::Generator>& of) {
   auto* generator =
-      at::get_generator_or_default<at::CUDAGeneratorImpl>(std::nullopt, at::cuda::detail::getDefaultCUDAGenerator());
+      at::get_generator_or_default<at::CUDAGeneratorImpl>(of, at::cuda::detail::getDefaultCUDAGenerator());
   at::PhiloxCudaState state;
   {
     const std::lock_guard<std::mutex> lock(generator->mutex_);

@@ -20,7 +20,7 @@ at::Tensor sums_on_gpu(const at::Tensor& a, int64_t kinds);
 at::Tensor exponential_on_gpu(const at::Tensor& a);
 at::Tensor counts_on_gpu(const at::Tensor& values, int64_t kinds);
 std::vector<int64_t> wave_sizes();
-at::Tensor philox(int64_t increment);
+at::Tensor philox(int64_t increment, const std::optional<at::Generator>& of);
 void write_behind(at::Tensor& a);
 
 namespace {
@@ -92,7 +92,7 @@ TORCH_LIBRARY(emulated_extension, m) {
   m.def("counts(Tensor values, int kinds) -> Tensor", torch::dispatch(at::kCUDA, TORCH_FN(counts_on_gpu)));
   m.def("products(Tensor a, Tensor b, float beta, int rows, bool is_torchs) -> Tensor", &products);
   m.def("wave_sizes() -> int[]", &wave_sizes);
-  m.def("philox(int increment) -> Tensor", &philox);
+  m.def("philox(int increment, Generator? of=None) -> Tensor", &philox);
   m.def("write_behind(Tensor(a!) a) -> ()");
 }
 
