@@ -195,9 +195,9 @@ def _link(path: Path, target: Path) -> None:
 
 
 def _write_compiler(path: Path, clang: str, headers: Path) -> None:
-    """Where hipRTC looks for ROCm's compiler, in the folder that ROCM_PATH names."""
+    """Where hipRTC looks for ROCm's compiler, in the folder that ROCM_PATH names. What it is told comes first."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f'#!/bin/sh\nexec {clang} -isystem "{headers}" "$@"\n')
+    path.write_text(f'#!/bin/sh\nexec {clang} "$@" -isystem "{headers}"\n')
     path.chmod(0o755)
 
 

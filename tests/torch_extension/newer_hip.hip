@@ -4,6 +4,11 @@
 #include <hip/hip_bf16.h>
 #include <hip/hip_fp16.h>
 
+#define HIPBLAS_USE_HIP_HALF 1
+#include <hipblas/hipblas.h>
+
+static_assert(__is_same(hipblasHalf, __half), "hipBLAS takes HIP's halves where it is told to");
+
 extern "C" __global__ void shuffles(const double* values, double* results, int lane, int width) {
   const unsigned long long all = __activemask();
   const double value = values[threadIdx.x];

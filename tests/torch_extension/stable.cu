@@ -7,7 +7,8 @@
 #include <torch/csrc/stable/tensor.h>
 
 __global__ void fill(float* a, float value, int64_t count) {
-  for (int64_t i = threadIdx.x; i < count; i += blockDim.x) a[i] = value;
+  const float first = __shfl_sync(__activemask(), value, 0);
+  for (int64_t i = threadIdx.x; i < count; i += blockDim.x) a[i] = first;
 }
 
 torch::stable::Tensor filled(const torch::stable::Tensor& like, double value) {

@@ -6,10 +6,18 @@
 
 #include <cstdint>
 
+#ifdef HIPBLAS_USE_HIP_HALF
+#include <hip/hip_fp16.h>
+#endif
+
 #define WAVE_HIPBLAS 1
 
 typedef void* hipblasHandle_t;
+#ifdef HIPBLAS_USE_HIP_HALF
+typedef __half hipblasHalf;
+#else
 typedef uint16_t hipblasHalf;
+#endif
 typedef int64_t hipblasStride;
 enum hipblasStatus_t {
   HIPBLAS_STATUS_SUCCESS,
