@@ -16,6 +16,7 @@ SIGNATURES = {
     "shuffles": "values: *f64 const, results: *f64, lane: i32, width: i32",
     "votes": "values: *i32 const, results: *i64, mask: i64",
     "halves": "pairs: *f16 const, results: *f32",
+    "sums": "pairs: *f16 const, halves: *f16, brains: *bf16",
 }
 
 pytestmark = pytest.mark.needs("hip-compiler")
@@ -83,3 +84,11 @@ def test_pairs_of_halves(loaded: tuple[wave_runtime.Module, int]) -> None:
     x, y = pairs.float().T
     of_both = [x, y, x.fmax(y), x.fmin(y), x.maximum(y), x.minimum(y)]
     torch.testing.assert_close(results, torch.stack([*of_both, y]), rtol=0, atol=0, equal_nan=True)
+
+
+def test_atomic_sums_of_pairs(loaded: tuple[wave_runtime.Module, int]) -> None:
+    module, lanes = loaded
+    pairs = torch.stack([torch.arange(lanes) % 4, -(torch.arange(lanes) % 3)], dim=1).to(torch.float16)
+    halves, brains = torch.zeros(2, dtype=torch.float16), torch.zeros(2, dtype=torch.bfloat16)
+    module["sums"](pairs, halves, brains, grid=1, block=lanes)
+    assert halves.tolist() == brains.tolist() == pairs.sum(0).tolist()

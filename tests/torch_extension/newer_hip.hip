@@ -55,3 +55,9 @@ extern "C" __global__ void halves(const __half2* pairs, float* results) {
   pair.x = pair.y;
   *next = __low2float(pair);
 }
+
+extern "C" __global__ void sums(const __half2* pairs, __half2* halves, __hip_bfloat162* brains) {
+  const __half2 pair = pairs[threadIdx.x];
+  unsafeAtomicAdd(halves, pair);
+  unsafeAtomicAdd(brains, __hip_bfloat162(__low2float(pair), __high2float(pair)));
+}
