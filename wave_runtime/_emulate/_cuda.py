@@ -455,7 +455,7 @@ def refusing(name: str, original: Any) -> Any:
     if isinstance(original, type):
         return type(original.__name__, (), {"__init__": lambda self, *args, **options: refuse(name)})
     function: Any = lambda *args, **options: refuse(name)  # noqa: E731
-    if hasattr(original, "__wrapped__"):  # a context, of which Dynamo names the generator since torch 2.15
+    if hasattr(original, "__wrapped__"):  # a context, of which Dynamo names the generator since torch 2.14
         function.__wrapped__ = original.__wrapped__
     return function
 

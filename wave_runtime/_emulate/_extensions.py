@@ -35,8 +35,7 @@ from wave_runtime._emulate._patches import Patches
 
 MODULE = "torch.utils.cpp_extension"
 _OURS = Path(__file__).with_name("torch_hip")
-_FOR_GPUS = ("c10/cuda", "ATen/cuda", "ATen/native/cuda")
-_SINCE_TORCH_2_14 = "torch/headeronly/cuda"
+_FOR_GPUS = ("c10/cuda", "ATen/cuda", "ATen/native/cuda", "torch/headeronly/cuda")  # the last since torch 2.14
 _MODULES = (__file__, _hip_headers.__file__, _torch_headers.__file__)
 _SOURCES = ("c10/cuda/library.cpp", "c10/cuda/blas.cpp", "c10/cuda/stable.cpp")
 
@@ -153,9 +152,9 @@ class _Home:
         """CUDA's headers of torch, and ours, as HIP's. The library's sources."""
         from torch.utils.hipify import hipify_python  # only now: it takes half a second
 
-        parts = [*_FOR_GPUS, *filter(lambda part: (_torch_headers.FOLDER / part).is_dir(), [_SINCE_TORCH_2_14])]
-        for part in parts:
-            shutil.copytree(_torch_headers.FOLDER / part, include / part)
+        for part in _FOR_GPUS:
+            if (_torch_headers.FOLDER / part).is_dir():
+                shutil.copytree(_torch_headers.FOLDER / part, include / part)
         shutil.copytree(_OURS / "cuda", include, dirs_exist_ok=True)
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             converted = hipify_python.hipify(
