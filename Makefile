@@ -14,7 +14,7 @@
 # make test-pyhip PYHIP_SOURCE=path   run PyHIP's tests, of a checkout of tingqli/pyhip, on an emulated GPU (docs/pyhip.md says what it needs)
 # make test-flydsl FLYDSL_SOURCE=path   run FlyDSL's tests of its language, of a checkout of ROCm/FlyDSL, on an emulated GPU
 # make test-tinygrad TINYGRAD_SOURCE=path   run the tests of RDNA3's instructions that a checkout of tinygrad/tinygrad has
-# make campaign-hecbench HECBENCH_SOURCE=path   build and run programs of zjin-lcf/HeCBench on the emulator (needs make hip-toolchain)
+# make campaign-hecbench HECBENCH_SOURCE=path   build and run programs of zjin-lcf/HeCBench on the emulator
 # make campaign-aiter AITER_SOURCE=path   count the instructions of ROCm/aiter's hand-written code objects that run, launch
 #              its kernels beside torch, and write benchmarks/results/aiter.json and docs/emulator.md: twenty minutes
 # make campaign-random   try random kernels for all processors against the host, in waves of either size, campaign_programs of
@@ -36,8 +36,6 @@
 # make triton  install Triton, for the tests that run its kernels
 # make flydsl  install FlyDSL (270 MB), for the test that runs a kernel of it
 # make sycl    install Intel's SYCL runtime and its device for CPUs (1.5 GB), for the tests of Intel's code
-# make hip-toolchain   make build/hip, with which clang-19 compiles HIP programs that run on the emulator; with HIP_SOURCE=path
-#              and CLR_SOURCE=path, checkouts of ROCm/HIP and ROCm/clr, it has their headers
 # make wheels  make the wheel for all releases of torch and all Pythons in dist/, and try it in empty environments: first a
 #              quarter of an hour, and some gigabytes for torch's wheels. wheel_environments= says which: PYTHON=TORCH ...
 # make wheel   make the wheel for the torch that is installed, and try it outside the tree
@@ -83,7 +81,7 @@ export PYTHONPATH := $(CURDIR)
 # Hundreds of processes import the same files: where it is set, each compiles them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor test-pyhip test-flydsl test-tinygrad campaign-hecbench campaign-aiter campaign-random campaign-hip-tests campaign-rocm-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl sycl hip-toolchain wheels wheel docs clean
+.PHONY: build demo train test test-all test-wave test-wave-lang test-iree-turbine test-triton test-inductor test-pyhip test-flydsl test-tinygrad campaign-hecbench campaign-aiter campaign-random campaign-hip-tests campaign-rocm-tests campaign-fuzz figures bench lint fuzz tsan asan asan-python mutants wave triton flydsl sycl wheels wheel docs clean
 
 build: $(VENV)/.wave-runtime-ready
 	@$(python) tools/build_package.py build/log
@@ -186,7 +184,7 @@ campaign-hecbench: build
 	@test -d '$(HECBENCH_SOURCE)/src' || { echo "HECBENCH_SOURCE=path names a checkout of zjin-lcf/HeCBench"; exit 1; }
 	cd '$(HECBENCH_SOURCE)' && '$(abspath $(python))' '$(CURDIR)/tools/record_suite.py' '$(CURDIR)/benchmarks/results/hecbench.json' \
 	  '$(strip $(or $(triton_target),gfx942) $(hecbench_options))' . -- '$(abspath $(python))' '$(CURDIR)/benchmarks/run_hecbench.py' src \
-	  --toolchain '$(CURDIR)/build/hip' $(hecbench_options)
+	  $(hecbench_options)
 
 campaign-aiter: build $(VENV)/.wave-runtime-dev
 	@test -d '$(AITER_SOURCE)/hsa' || { echo "AITER_SOURCE=path names a checkout of ROCm/aiter"; exit 1; }
@@ -345,9 +343,6 @@ wheels: $(VENV)/.wave-runtime-wheels
 wheel: $(VENV)/.wave-runtime-wheels
 	$(python) tools/make_wheel.py --here
 	$(python) tools/check_wheel.py dist here
-
-hip-toolchain: build
-	$(python) tools/make_hip_toolchain.py build/hip $(if $(HIP_SOURCE),--headers '$(HIP_SOURCE)' '$(CLR_SOURCE)')
 
 clean:
 	rm -rf build dist *.egg-info .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis wave_emulator/*.so wave_runtime/torch_* demo.png training.png

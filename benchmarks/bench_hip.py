@@ -1,8 +1,8 @@
 """What the HIP library costs a program: its start, and a launch on the caller's thread of a kernel that does nothing.
 
-`python benchmarks/bench_hip.py` builds hip_launches.hip twice, with a kernel and without, by the clang and the headers
-of `make hip-toolchain`, and runs the two in turn. Times are the least of several. The goals are that a program with
-kernels starts at most 50 ms later than one without, and that a launch takes at most 2 us.
+`python benchmarks/bench_hip.py` builds hip_launches.hip twice, with a kernel and without, with the hipcc
+of `python -m wave_emulator toolchain`, and runs the two in turn. Times are the least of several. The goals are that a
+program with kernels starts at most 50 ms later than one without, and that a launch takes at most 2 us.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from wave_emulator import _toolchain
+
 SOURCE = Path(__file__).with_name("hip_launches.hip")
 LAUNCHES, ROUNDS = 1000, 15
 START_GOAL, LAUNCH_GOAL = 50.0, 2.0  # milliseconds, microseconds
@@ -22,16 +24,8 @@ START_GOAL, LAUNCH_GOAL = 50.0, 2.0  # milliseconds, microseconds
 
 def build(program: Path, compiler: str, toolchain: Path, *options: str) -> Path:
     """Compile the program for gfx942. Raises CalledProcessError."""
-    command = [compiler, "-x", "hip", "--offload-arch=gfx942", "-O2", "-w", *options]
-    command += [
-        "-isystem",
-        str(toolchain / "include"),
-        f"--rocm-path={toolchain}",
-        f"-L{toolchain / 'lib'}",
-        "-Wl,--no-as-needed",
-        "-lamdhip64",
-    ]
-    subprocess.run([*command, SOURCE, "-o", program], check=True)
+    command = [str(toolchain / "bin" / "hipcc"), "--offload-arch=gfx942", "-O2", "-w", "-Wl,--no-as-needed", *options]
+    subprocess.run([*command, SOURCE, "-o", program], env={**os.environ, "CLANG": compiler}, check=True)
     return program
 
 
@@ -46,11 +40,10 @@ def run(program: Path, library: Path, *arguments: str) -> tuple[float, str]:
 def main() -> None:
     """Measure both, and print them beside the goals."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--toolchain", type=Path, default=Path("build/hip"), help="of `make hip-toolchain`")
     parser.add_argument("--clang", default="clang++-19")
     parser.add_argument("--json", type=Path, help="write the figures here")
     options = parser.parse_args()
-    toolchain = options.toolchain.absolute()
+    toolchain = _toolchain.kept(options.clang)
     with tempfile.TemporaryDirectory() as folder:
         plain = build(Path(folder) / "plain", options.clang, toolchain)
         with_kernels = build(Path(folder) / "with_kernels", options.clang, toolchain, "-DWITH_KERNELS")

@@ -1,4 +1,4 @@
-"""Builds and runs the HIP programs of HeCBench on the emulator: ``run_hecbench.py SRC --toolchain build/hip``.
+"""Builds and runs the HIP programs of HeCBench on the emulator: ``run_hecbench.py SRC``.
 
 SRC is the folder src/ of a checkout of zjin-lcf/HeCBench, which is left as it is. Each program checks itself, and says
 PASS or FAIL, or nothing. Its own Makefile builds it and says how it runs, with sizes for a GPU: here the last argument,
@@ -16,6 +16,7 @@ import json
 import math
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 import hecbench_data
+
+from wave_emulator import _toolchain
 
 NUMBER = re.compile(r"[0-9]{3,}")
 SIZES = json.loads((Path(__file__).parent / "hecbench_sizes.json").read_text())
@@ -252,7 +255,7 @@ def main() -> None:
     """Run the programs that the command line names, and print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("source", type=Path, metavar="SRC")
-    parser.add_argument("--toolchain", type=Path, default=Path("build/hip"), help="of `make hip-toolchain`")
+    parser.add_argument("--toolchain", type=Path, metavar="FOLDER", help="of `python -m wave_emulator toolchain`")
     parser.add_argument("--clang", default="clang++-19")
     parser.add_argument("--target", default="gfx942")
     parser.add_argument("--option", action="append", default=[], help="one for the compiler: --option=-I/newer/headers")
@@ -264,20 +267,12 @@ def main() -> None:
     parser.add_argument("programs", nargs="*", help="names without -hip; by default all")
     options = parser.parse_intermixed_args()
 
-    library = options.toolchain.absolute() / "lib"
-    os.environ["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(library), os.environ.get("LD_LIBRARY_PATH")]))
-    os.environ["WAVE_RUNTIME_EMULATOR_PROCESSOR"] = options.target
-    compiler = [options.clang, "-x", "hip", f"--offload-arch={options.target}", "-w", *options.option]
-    compiler += ["-isystem", str(options.toolchain.absolute() / "include")]  # before /usr/include, whose are older
-    compiler += [f"--rocm-path={options.toolchain.absolute()}", f"-L{library}", "-Wl,--no-as-needed", "-lamdhip64"]
+    toolchain = options.toolchain.absolute() if options.toolchain else _toolchain.kept(options.clang)
+    os.environ |= {"WAVE_RUNTIME_EMULATOR_PROCESSOR": options.target, "CLANG": options.clang}
     with tempfile.TemporaryDirectory() as scratch:
-        wrapper = Path(scratch) / "hipcc"  # objects are linked as objects, other files are HIP
-        wrapper.write_text(
-            WRAPPER.format(
-                command=" ".join(compiler),
-                link=" ".join([options.clang, f"--offload-arch={options.target}", *compiler[-4:]]),
-            )
-        )
+        wrapper = Path(scratch) / "hipcc"
+        words = [str(toolchain / "bin" / "hipcc"), "-w", "-Wl,--no-as-needed", *options.option]
+        wrapper.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
         wrapper.chmod(0o755)
         os.environ["PATH"] = f"{scratch}:{os.environ['PATH']}"  # some Makefiles call hipcc by its name
         results = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
@@ -311,14 +306,6 @@ def main() -> None:
     counts = collections.Counter(result["verdict"].split(":")[0] for result in results.values())
     print(*(f"{count} {what}" for what, count in counts.most_common()), sep=", ", file=sys.stderr)
 
-
-WRAPPER = """#!/bin/sh
-case " $* " in
-  *" -c "*) ;;
-  *.o" "*) exec {link} "$@" -lm ;;
-esac
-exec {command} "$@"
-"""
 
 if __name__ == "__main__":
     main()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from requirements import need, required
 from support import EXAMPLES, PROBES, ROOT, LoadKernel
 
 import wave_runtime
+from wave_emulator import _toolchain
 from wave_runtime import _compile
 from wave_runtime._cache import Cache, Kept
 from wave_runtime._compile import _clang
@@ -120,8 +120,7 @@ def precompiled_headers(tmp_path_factory: pytest.TempPathFactory) -> Cache:
 def hip_toolchain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What stands in for ROCm where HIP programs are compiled."""
     folder = tmp_path_factory.mktemp("hip") / "toolchain"
-    command = [sys.executable, ROOT / "tools" / "make_hip_toolchain.py", folder]
-    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+    _toolchain.make(folder, "clang++-19")
     return folder
 
 

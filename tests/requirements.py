@@ -22,6 +22,7 @@ import pytest
 import torch
 
 import wave_runtime
+from wave_emulator import _toolchain
 from wave_runtime._compile import _clang, _cuda
 from wave_runtime._emulate import TRITON
 from wave_runtime.compat.vendors import _sycl
@@ -147,11 +148,14 @@ def _hip_headers() -> list[Path]:
     return _folders_with("hip/hip_runtime_api.h", "WAVE_RUNTIME_TEST_HIP_HEADERS", rocm, Path("/usr/include"), *wheels)
 
 
+_BESIDE_CLANG = ("clang-offload-bundler", "llvm-objcopy")
+
+
 def _hip_compiler() -> bool:
-    """Whether there is what tools/make_hip_toolchain.py takes together."""
-    programs = ("clang++-19", "ld.lld-19", "/usr/lib/llvm-19/bin/clang-offload-bundler")
-    folders = ("/usr/include/hip", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
-    return all(map(shutil.which, programs)) and all(Path(folder).is_dir() for folder in folders)
+    """Whether there is what wave_emulator/_toolchain.py takes together."""
+    programs = ("clang++-19", "ld.lld-19", *(f"/usr/lib/llvm-19/bin/{name}" for name in _BESIDE_CLANG))
+    libraries = [folder for pattern in _toolchain.BITCODE for folder in Path("/").glob(pattern[1:])]
+    return all(map(shutil.which, programs)) and _toolchain.HEADERS.is_dir() and libraries != []
 
 
 def _cuda_headers() -> list[Path]:
@@ -199,7 +203,8 @@ REQUIREMENTS = {
     "hip-headers": Requirement(_hip_headers, "HIP's headers: apt-get install libamdhip64-dev"),
     "hip-compiler": Requirement(
         _hip_compiler,
-        "a compiler of HIP programs: apt-get install clang-19 clang-tools-19 lld-19 libamdhip64-dev rocm-device-libs",
+        "a compiler of HIP programs: apt-get install clang-19 clang-tools-19 lld-19 llvm-19 libamdhip64-dev "
+        "rocm-device-libs",
     ),
     "hip-library": Requirement(
         _runs(f"import ctypes; ctypes.CDLL({HIP_LIBRARY!r})"), f"{HIP_LIBRARY}: apt-get install libamdhip64-5"

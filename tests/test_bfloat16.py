@@ -16,7 +16,7 @@ import wave_runtime
 from wave_runtime._emulate import _extensions
 
 SOURCES = ROOT / "tests" / "torch_extension"
-STAND_INS = Path(_extensions.__file__).with_name("torch_hip") / "stand_ins"
+FOR_ROCM_5 = Path(_extensions.__file__).with_name("torch_hip") / "for_rocm_5"
 SIGNATURES = {
     "of_one": "values: *i16 const, results: *i16, count: i32",
     "of_three": "values: *i16 const, results: *i16, count: i32",
@@ -42,7 +42,7 @@ def kernels(
 ) -> wave_runtime.Module:
     built = tmp_path_factory.mktemp("bfloat16") / "kernels.hsaco"
     options = ["--offload-device-only", f"--offload-arch={request.param}", "-O1", "-std=c++17"]
-    command = ["clang++-19", "-x", "hip", f"--rocm-path={hip_toolchain}", *options, f"-I{STAND_INS}"]
+    command = ["clang++-19", "-x", "hip", f"--rocm-path={hip_toolchain}", *options, f"-I{FOR_ROCM_5}"]
     subprocess.run([*command, SOURCES / "bfloat16.hip", "-o", built], check=True)
     return wave_runtime.load(built, signature=SIGNATURES)
 
@@ -185,7 +185,7 @@ def test_sums_of_many_threads(kernels: wave_runtime.Module) -> None:
 
 def test_on_the_host(hip_toolchain: Path, tmp_path: Path) -> None:
     program = tmp_path / "program"
-    includes = (f"-I{STAND_INS}", f"-I{hip_toolchain / 'include'}", "-D__HIP_PLATFORM_AMD__=1")
+    includes = (f"-I{FOR_ROCM_5}", f"-I{hip_toolchain / 'include'}", "-D__HIP_PLATFORM_AMD__=1")
     subprocess.run(["c++", "-std=c++17", *includes, SOURCES / "bfloat16_on_host.cpp", "-o", program], check=True)
     parts = torch.randn(2, 1000, generator=torch.Generator().manual_seed(0))
     text = "".join(f"{a!r} {b!r}\n" for a, b in parts.T.tolist())

@@ -16,6 +16,7 @@ import pytest
 from support import ROOT
 
 import wave_runtime
+from wave_emulator import _toolchain
 from wave_runtime._emulate import _extensions, _torch_headers
 
 SOURCES = ROOT / "tests" / "torch_extension"
@@ -31,8 +32,8 @@ def python(*words: object, cwd: Path, **variables: str) -> subprocess.CompletedP
 
 
 @pytest.fixture(scope="module")
-def variables(hip_toolchain: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return {"ROCM_PATH": str(hip_toolchain), "WAVE_RUNTIME_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
+def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return {"WAVE_RUNTIME_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
 
 
 @pytest.fixture(scope="module")
@@ -97,27 +98,6 @@ with wave_runtime.emulate("gfx1201"):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.needs("hip-compiler")
-@pytest.mark.parametrize("release", [19, pytest.param(22, marks=pytest.mark.needs("clang-22"))])
-def test_hipcc_takes_the_emulated_gpu_for_the_native_one(release: int, hip_toolchain: Path, tmp_path: Path) -> None:
-    """As setup.py of packages call it: they read its release, and compile for the GPU at hand."""
-    folder = Path(_extensions.__file__).with_name("torch_hip")
-    hipcc = tmp_path / "hipcc"
-    given = f"CLANG=clang++-{release}\nROCM={hip_toolchain}\nRELEASE=5.2.3\n"
-    hipcc.write_text(f"#!/bin/sh\n{given}{(folder / 'hipcc.sh').read_text()}")
-    hipcc.chmod(0o755)
-    done = subprocess.run([hipcc, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("HIP version: 5.2.3\n")
-    assert f"clang version {release}" in done.stdout
-    source, built = tmp_path / "kernel.hip", tmp_path / "kernel.o"
-    headers = "#include <hip/hip_runtime.h>\n#include <hip/hip_fp16.h>\n"
-    source.write_text(f"{headers}__global__ void f(__half* a) {{ *a = hrcp(*a); }}\n")
-    environment = {**os.environ, "WAVE_RUNTIME_EMULATOR_PROCESSOR": "gfx1151"}
-    command = [hipcc, f"-I{folder / 'include'}", "--offload-arch=native", "-c", source, "-o", built]
-    subprocess.run(command, env=environment, check=True)
-    assert wave_runtime.load(built).targets == ("gfx1151",)
-
-
 def state() -> dict[str, Any]:
     module = importlib.import_module(_extensions.MODULE)
     return {
@@ -154,8 +134,23 @@ def include_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, empty_cache: 
 
 def test_without_headers_of_hip(include_paths: Any, tmp_path: Path) -> None:
     (tmp_path / "rocm" / "include" / "hip" / "hip_runtime.h").unlink()
-    with pytest.raises(RuntimeError, match=r"rocm has no headers of HIP, .* `make hip-toolchain`.*ROCM_PATH"):
+    with pytest.raises(RuntimeError, match=r"/rocm has no headers of HIP, .* folder in ROCM_PATH, or none"):
         include_paths()
+
+
+@pytest.mark.needs("clang")
+def test_without_any_folder_of_hip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, empty_cache: Path) -> None:
+    """What stands in for ROCm's folder is made, of packages that are not there."""
+    for name in ("ROCM_HOME", "ROCM_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(_extensions, "_ROCM", tmp_path / "rocm")
+    monkeypatch.setattr(_toolchain, "HEADERS", tmp_path / "hip")
+    monkeypatch.setattr(_toolchain, "BITCODE", (str(tmp_path / "bitcode"),))
+    (tmp_path / "bitcode").mkdir()
+    with wave_runtime.emulate("gfx942"):
+        paths = importlib.import_module(_extensions.MODULE).include_paths
+        with pytest.raises(RuntimeError, match=r"Debian or Ubuntu, .*/hip is missing: apt-get install libamdhip64-dev"):
+            paths("cuda")
 
 
 def test_headers_that_do_not_compile(include_paths: Any, tmp_path: Path) -> None:

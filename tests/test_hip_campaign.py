@@ -69,7 +69,7 @@ def test_toolchain_with_newer_headers(tmp_path: Path) -> None:
     (clr / "hipamd" / "include" / "hip" / "amd_detail").mkdir(parents=True)
     (hip / "include" / "hip" / "hip_runtime.h").write_text("#include <hip/hip_version.h>\n")
     (hip / "VERSION").write_text("#HIP_VERSION_MAJOR\n6\n#HIP_VERSION_MINOR\n3\n#HIP_VERSION_PATCH\n7\n")
-    command = [sys.executable, ROOT / "tools" / "make_hip_toolchain.py", folder, "--headers"]
+    command = [sys.executable, "-m", "wave_emulator", "toolchain", folder, "--headers"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([*command, hip, clr], env=environment, check=True)
     source = "#include <hip/hip_runtime.h>\nint version = HIP_VERSION;"

@@ -20,10 +20,14 @@ host = attributes[0]
 unknown = hip.hipPointerGetAttributes(attributes, ctypes.byref(version))
 assert hip.hipSetDevice(99) == 101 and hip.hipSetDevice(0) == 0
 errors = hip.hipPeekAtLastError(), hip.hipExtGetLastError(), hip.hipGetLastError()
+graph, node, kind = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
+assert hip.hipGraphCreate(ctypes.byref(graph), 0) == 0
+assert hip.hipGraphAddEmptyNode(ctypes.byref(node), graph, None, ctypes.c_size_t(0)) == 0
+assert hip.hipGraphNodeGetType(node, ctypes.byref(kind)) == 0
 ready = threading.Event()
 wait = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: ready.wait() and None)
 assert hip.hipLaunchHostFunc(None, wait, None) == 0 and hip.hipStreamQuery(None) == 600
-print(version.value // 10_000_000, host, unknown, attributes[0], *errors, hip.hipGetLastError())
+print(version.value // 10_000_000, host, unknown, attributes[0], *errors, hip.hipGetLastError(), kind.value)
 ready.set()
 assert hip.hipDeviceSynchronize() == 0
 """
@@ -32,14 +36,16 @@ assert hip.hipDeviceSynchronize() == 0
 @pytest.mark.parametrize(
     ("name", "answers"),
     [
-        ("libamdhip64.so", "6 1 0 0 0 0 0 600"),
-        ("libamdhip64.so.5", "5 0 1 0 0 0 0 600"),
-        ("libamdhip64.so.6", "6 1 0 0 0 0 0 600"),
-        ("libamdhip64.so.7", "7 1 0 0 101 0 101 0"),
+        ("libamdhip64.so", "6 1 0 0 0 0 0 600 5"),
+        ("libamdhip64.so.5", "5 0 1 0 0 0 0 600 6"),
+        ("libamdhip64.so.5.7", "5 0 1 0 0 0 0 600 5"),
+        ("libamdhip64.so.6", "6 1 0 0 0 0 0 600 5"),
+        ("libamdhip64.so.7", "7 1 0 0 101 0 101 0 5"),
     ],
 )
 def test_the_name_says_whose_interface_it_is(tmp_path: Path, name: str, answers: str) -> None:
-    """The release, hipMemoryTypeHost, and what is said of memory that HIP does not know, which changed with 6.
+    """The release, hipMemoryTypeHost, and what is said of memory that HIP does not know, which changed with 6; and last
+    hipGraphNodeTypeEmpty, which changed between 5.2 and 5.7.
 
     Before 7 hipGetLastError returned what the last function returned; since then the last error, of which that
     something is not ready is none.

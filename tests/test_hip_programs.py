@@ -19,6 +19,7 @@ import warm_python
 from requirements import HIP_LIBRARY
 from support import ROOT, first_or_long
 
+from wave_emulator import _toolchain
 from wave_runtime import _C
 
 PROGRAMS = ROOT / "tests" / "hip"
@@ -104,9 +105,8 @@ def program_without_barriers(compile: Compile) -> Path:
 
 def test_programs_ask_for_the_release_of_their_headers(program: Path, hip_toolchain: Path) -> None:
     """By which the library knows the numbers of hipMemoryType and hipGraphNodeType: whatever folder it is found in."""
-    version = (hip_toolchain / "include" / "hip" / "hip_version.h").read_text()
-    (major,) = re.findall(r"#define HIP_VERSION_MAJOR (\d+)", version)
-    assert f"libamdhip64.so.{major}\0".encode() in program.read_bytes()
+    release = _toolchain.library_release(hip_toolchain)
+    assert f"libamdhip64.so.{release}\0".encode() in program.read_bytes()
 
 
 def test_programs_with_hiprtc_have_the_numbers_of_their_headers(compile: Compile) -> None:

@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from wave_emulator import LIBRARIES, __version__, _hip, cmake_dir, include_dir, library
+from wave_emulator import LIBRARIES, __version__, _hip, _toolchain, cmake_dir, include_dir, library
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,6 +28,12 @@ def parser() -> argparse.ArgumentParser:
     link.add_argument("folder", type=Path)
     path = commands.add_parser("library", help="print the path of a library")
     path.add_argument("name", nargs="?", default="wave_hip_emulator", choices=LIBRARIES)
+    toolchain = commands.add_parser("toolchain", help="make a folder in the place of ROCm's, and print its path")
+    toolchain.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", help="by default one in the cache")
+    toolchain.add_argument("--clang", help=f"by default CLANG, else the oldest from clang-{_toolchain.OLDEST} on")
+    toolchain.add_argument(
+        "--headers", type=Path, nargs=2, metavar=("HIP", "CLR"), help="checkouts with newer headers; needs FOLDER"
+    )
     commands.add_parser("include", help="print the folder of the headers")
     commands.add_parser("cmake", help="print what CMAKE_PREFIX_PATH needs")
     return top
@@ -43,12 +49,26 @@ def main(arguments: list[str] | None = None) -> int:
             print(*_hip.link(options.folder), sep="\n")
         elif options.command == "library":
             print(library(options.name))
+        elif options.command == "toolchain":
+            print(_make_toolchain(options))
         else:
             print(include_dir() if options.command == "include" else cmake_dir())
     except (ImportError, OSError, ValueError) as error:
         print(f"python -m wave_emulator: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _make_toolchain(options: argparse.Namespace) -> Path:
+    """The folder. Raises OSError or ValueError where it cannot be made."""
+    clang = options.clang or _toolchain.compiler()
+    if options.folder is None:
+        if options.headers:
+            raise ValueError("toolchain --headers: name the folder to make as well")
+        return _toolchain.kept(clang)
+    folder: Path = options.folder.absolute()
+    _toolchain.make(folder, clang, options.headers)
+    return folder
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -20,7 +20,8 @@ PROCESSOR, DEVICES = "WAVE_RUNTIME_EMULATOR_PROCESSOR", "WAVE_RUNTIME_EMULATOR_D
 BOUNDS = "WAVE_RUNTIME_EMULATOR_BOUNDS"
 MOST_DEVICES = 64
 ADVICE = "; a program with its arguments stands behind --, as in: -- ./program arguments"
-NAMES = tuple(f"lib{name}.so{release}" for name in ("amdhip64", "hiprtc") for release in ("", ".5", ".6", ".7"))
+RELEASES = ("", ".5", ".5.7", ".6", ".7")
+NAMES = tuple(f"lib{name}.so{release}" for name in ("amdhip64", "hiprtc") for release in RELEASES)
 
 
 class _Device(ctypes.Structure):

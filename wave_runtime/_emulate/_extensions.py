@@ -14,7 +14,6 @@ import importlib.abc
 import importlib.machinery
 import io
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -26,7 +25,7 @@ from typing import Any
 import torch
 from torch.utils.hipify import version as hipify
 
-from wave_emulator import _hip, library
+from wave_emulator import _hip, _toolchain, library
 from wave_emulator._cache_folder import cache_folder, make_folder
 from wave_runtime._compile import _clang
 from wave_runtime._compile._unit import CompileError, Unit, run
@@ -34,6 +33,7 @@ from wave_runtime._emulate import _hip_headers, _torch_headers
 from wave_runtime._emulate._patches import Patches
 
 MODULE = "torch.utils.cpp_extension"
+_ROCM = Path("/opt/rocm")
 _OURS = Path(__file__).with_name("torch_hip")
 _FOR_GPUS = ("c10/cuda", "ATen/cuda", "ATen/native/cuda", "torch/headeronly/cuda")  # the last since torch 2.14
 _MODULES = (__file__, _hip_headers.__file__, _torch_headers.__file__)
@@ -91,18 +91,23 @@ class _Home:
 
     Attributes:
         path: one for each torch, HIP and compiler.
-        rocm: where HIP's headers and the device libraries are.
+        rocm: ROCm's, with HIP's headers and the device libraries, or what stands in for it.
     """
 
     def __init__(self) -> None:
-        named = (os.environ.get(name) for name in ("ROCM_HOME", "ROCM_PATH"))
-        self.rocm = next((Path(name).absolute() for name in named if name), Path("/opt/rocm"))
-        files = [*sorted(_OURS.rglob("*")), *(Path(module) for module in _MODULES)]
-        files.append(self.rocm / "include" / "hip" / "hip_version.h")
-        compiler = ""
+        compiler = None
         with contextlib.suppress(CompileError):  # that there is none matters where something is built
-            compiler = _clang.find().identity
-        names = (torch.__version__, _torch_headers.FOLDER, self.rocm, compiler, library("wave_hip_emulator"))
+            compiler = _clang.find()
+        named = (os.environ.get(name) for name in ("ROCM_HOME", "ROCM_PATH"))
+        self.rocm = next((Path(name).absolute() for name in named if name), _ROCM)
+        self._is_ours = self.rocm == _ROCM and not self._has_headers()
+        if self._is_ours and compiler is not None:
+            self.rocm = _toolchain.folder_in_cache(compiler.path)
+        files = [*sorted(_OURS.rglob("*")), *(Path(module) for module in _MODULES)]
+        if not self._is_ours:
+            files.append(self.rocm / "include" / "hip" / "hip_version.h")
+        identity = compiler and compiler.identity
+        names = (torch.__version__, _torch_headers.FOLDER, self.rocm, identity, library("wave_hip_emulator"))
         parts = [str(name).encode() for name in names]
         parts += [path.read_bytes() for path in files if path.is_file()]
         digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
@@ -114,15 +119,11 @@ class _Home:
         Raises RuntimeError where there is no HIP, or where this torch's headers are others than those that are known;
         CompileError where there is no compiler, or the library does not compile.
         """
-        if not (self.rocm / "include" / "hip" / "hip_runtime.h").is_file():
-            raise RuntimeError(
-                f"{self.rocm} has no headers of HIP, which extensions with kernels need: name ROCm's folder, or "
-                "the one that `make hip-toolchain` makes, in ROCM_PATH"
-            )
         if hipify.__version__.startswith("1."):
             raise RuntimeError(
                 f"extensions with kernels need torch 2.11 or later here, and this is {torch.__version__}"
             )
+        self._find_headers()
         if not self.path.is_dir():
             make_folder(self.path.parent)
             with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=".new-") as folder:
@@ -130,6 +131,26 @@ class _Home:
                 with contextlib.suppress(OSError):  # another process was first
                     (Path(folder) / "home").rename(self.path)
         return str(self.path / "include")
+
+    def _has_headers(self) -> bool:
+        return (self.rocm / "include" / "hip" / "hip_runtime.h").is_file()
+
+    def _find_headers(self) -> None:
+        """Make the folder in the place of ROCm's, if there is no ROCm. Raises RuntimeError where there is no HIP."""
+        if self._is_ours:
+            compiler = _clang.find().path
+            try:
+                _toolchain.kept(compiler)
+            except (OSError, ValueError) as error:
+                raise RuntimeError(
+                    "extensions with kernels need HIP's headers and device libraries: install those of Debian or "
+                    f"Ubuntu, or name ROCm's folder in ROCM_PATH. {error}"
+                ) from error
+        elif not self._has_headers():
+            raise RuntimeError(
+                f"{self.rocm} has no headers of HIP, which extensions with kernels need: name ROCm's folder in "
+                "ROCM_PATH, or none, so that one is made of HIP's packages of Debian or Ubuntu"
+            )
 
     def headers_of_rocm(self) -> list[str]:
         """Where compilers look for them besides: not where they look anyway, which they must do in its order."""
@@ -180,27 +201,18 @@ class _Home:
         command += ["-fvisibility-inlines-hidden", "-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM=1", "-DUSE_CUDA=1"]
         command += [*(f"-I{path}" for path in includes), "-o", str(built)]
         run(Unit(b"", sources[0], "cpp", f"torch {torch.__version__}", (), (), ()), [[*command, *sources]], home)
-        major, _, _ = self._release().partition(".")
-        names = {"amdhip64": f"libamdhip64.so.{major}", "c10_hip": built.name, "torch_hip": built.name}
+        names = {
+            "amdhip64": f"libamdhip64.so.{_toolchain.library_release(self.rocm)}",
+            "c10_hip": built.name,
+            "torch_hip": built.name,
+        }
         for name, file in names.items():
             script = home / "lib" / f"lib{name}.so"
             script.unlink(missing_ok=True)
             script.write_text(f"INPUT({self.path / 'lib' / file})\n")
 
     def _write_hipcc(self, path: Path) -> None:
+        """ROCm's, which finds what belongs to it by its own path."""
         path.parent.mkdir()
-        path.write_text(f"#!/bin/sh\n{self._hipcc()}")
+        path.write_text(f'#!/bin/sh\nexec {shlex.quote(str(self.rocm / "bin" / "hipcc"))} -gline-tables-only "$@"\n')
         path.chmod(0o755)
-
-    def _hipcc(self) -> str:
-        """ROCm's, which finds what belongs to it by its own path, or ours."""
-        if (hipcc := self.rocm / "bin" / "hipcc").is_file():
-            return f'exec {shlex.quote(str(hipcc))} -gline-tables-only "$@"\n'
-        given = {"CLANG": _clang.find().path, "ROCM": str(self.rocm), "RELEASE": self._release()}
-        lines = [f"{name}={shlex.quote(value)}\n" for name, value in given.items()]
-        return "".join(lines) + (_OURS / "hipcc.sh").read_text()
-
-    def _release(self) -> str:
-        """HIP's, as 6.3.0."""
-        text = (self.rocm / "include" / "hip" / "hip_version.h").read_text()
-        return ".".join(re.findall(r"#define HIP_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -11,13 +12,21 @@ _OURS = Path(__file__).with_name("torch_hip")
 _TYPES = "R_8I=3 C_8I=7 R_8U=8 C_8U=9 R_32I=10 C_32I=11 R_32U=12 C_32U=13 R_16BF=14 C_16BF=15 R_16I=20 C_16I=21"
 _TYPES += " R_16U=22 C_16U=23 R_64I=24 C_64I=25 R_64U=26 C_64U=27"
 _MORE_TYPES = "".join(f", HIP_{each}" for each in _TYPES.split())
-# As in ROCm 6 and in CUDA: types of data for libraries, and that of a pair of halves the parts are halves.
-_CHANGES_FOR_ROCM_5 = {
-    "hip/library_types.h": [(r"HIP_C_64F = 5\n", f"HIP_C_64F = 5{_MORE_TYPES}\n", 1)],
-    "hip/amd_detail/amd_hip_fp16.h": [
-        (r'#include "(\w+\.h)"', r"#include <hip/amd_detail/\1>", 4),
-        (r"(struct __half2 \{.*?)unsigned short x;(\s*)unsigned short y;", r"\1__half x;\2__half y;", 1),
-    ],
+_MORE = (r"HIP_C_64F = 5\n", f"HIP_C_64F = 5{_MORE_TYPES}\n", 1)
+_HALVES = (r"(struct __half2 \{.*?)unsigned short x;(\s*)unsigned short y;", r"\1__half x;\2__half y;", 1)
+_RECIPROCALS = (r"(__builtin_amdgcn_rcph)\(x\.([xy])\)", r"\1(x.data.\2)", 2)
+
+
+def _beside(count: int) -> tuple[str, str, int]:
+    """The headers beside one, so that a copy of it finds them."""
+    return (r'#include "(\w+\.h)"', r"#include <hip/amd_detail/\1>", count)
+
+
+# By the release of ROCm 5. As in ROCm 6 and in CUDA there are types of data for libraries, and the parts of a pair of
+# halves are halves.
+_CHANGES = {
+    "2": {"hip/library_types.h": [_MORE], "hip/amd_detail/amd_hip_fp16.h": [_beside(4), _HALVES]},
+    "7": {"hip/amd_detail/amd_hip_fp16.h": [_beside(6), _HALVES, _RECIPROCALS]},
 }
 
 
@@ -29,7 +38,10 @@ def complete(include: Path, rocm: Path) -> None:
         if not (rocm / name).is_file():
             (include / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, include / name)
-    version = rocm / "hip" / "hip_version.h"
-    if version.is_file() and "#define HIP_VERSION_MAJOR 5\n" in version.read_text():
+    header = rocm / "hip" / "hip_version.h"
+    text = header.read_text() if header.is_file() else ""
+    release = dict(re.findall(r"#define HIP_VERSION_(MAJOR|MINOR) (\d+)", text))
+    if release.get("MAJOR") == "5":
         shutil.copytree(_OURS / "for_rocm_5", include, dirs_exist_ok=True)
-        _torch_headers.change(include, rocm, _CHANGES_FOR_ROCM_5, f"the HIP of {rocm}")
+        changes = _CHANGES["2" if release["MINOR"] == "2" else "7"]
+        _torch_headers.change(include, rocm, changes, f"the HIP of {rocm}")

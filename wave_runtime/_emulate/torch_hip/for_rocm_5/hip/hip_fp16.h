@@ -5,6 +5,7 @@
 
 #if defined(__clang__) && defined(__HIP__)
 
+#if HIP_VERSION_MINOR < 7
 __device__ static inline __half __hmax(const __half a, const __half b) {
   return __float2half(__builtin_fmaxf(__half2float(a), __half2float(b)));
 }
@@ -17,6 +18,7 @@ __device__ static inline __half __hmax_nan(const __half a, const __half b) {
 __device__ static inline __half __hmin_nan(const __half a, const __half b) {
   return __hisnan(a) ? a : __hisnan(b) ? b : __hmin(a, b);
 }
+#endif
 
 // Since ROCm 6.4.
 __device__ static inline __half2 unsafeAtomicAdd(__half2* address, __half2 value) {

@@ -1,5 +1,6 @@
-// AMD's bfloat16, where HIP's headers are older than it, as ROCm 5's: the types and functions of "Bfloat16 Precision
-// Intrinsics" in HIP's reference. Arithmetic is that of float, and rounds to nearest even.
+// AMD's bfloat16 as in ROCm 6: ROCm 5.2 has none, 5.7 one that has neither operators nor conversions. The types and
+// functions of "Bfloat16 Precision Intrinsics" in HIP's reference. Arithmetic is that of float, and rounds to nearest
+// even.
 #pragma once
 
 #include <hip/hip_runtime.h>
