@@ -98,6 +98,26 @@ with wave_runtime.emulate("gfx1201"):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.needs("hip-compiler")
+@pytest.mark.parametrize(("target", "waves"), [("gfx942", 64), ("gfx1100", 32)])
+def test_packages_ask_rocm_before_they_build(
+    target: str, waves: int, hip_toolchain: Path, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which release it is, in ROCM_HOME, and what GPU there is: before a first build has made the rest."""
+    monkeypatch.setenv("ROCM_PATH", str(hip_toolchain))
+    monkeypatch.delenv("ROCM_HOME", raising=False)
+    with wave_runtime.emulate(target):
+        home = Path(state()["ROCM_HOME"])
+        release = (home / ".info" / "version").read_text().strip()
+        hipcc = subprocess.run([home / "bin" / "hipcc", "--version"], capture_output=True, text=True, check=True)
+        rocminfo = subprocess.run(["rocminfo"], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"\d+\.\d+\.\d+", release)
+    assert hipcc.stdout.startswith(f"HIP version: {release}\n")
+    assert re.findall(r"gfx\S+", rocminfo.stdout) == [target]
+    assert re.findall(r"Wavefront Size:\s+(\d+)", rocminfo.stdout) == [str(waves)]
+    assert not (home / "include").exists()
+
+
 def state() -> dict[str, Any]:
     module = importlib.import_module(_extensions.MODULE)
     return {
@@ -107,7 +127,7 @@ def state() -> dict[str, Any]:
 
 @pytest.mark.parametrize("is_imported", [False, True])
 def test_all_is_as_it_was_behind_it(is_imported: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = state()
+    before, path = state(), os.environ["PATH"]
     finders = list(sys.meta_path)
     with monkeypatch.context() as patch:
         if not is_imported:
@@ -118,6 +138,7 @@ def test_all_is_as_it_was_behind_it(is_imported: bool, monkeypatch: pytest.Monke
             assert within["ROCM_HOME"] is not None
         assert not state()["IS_HIP_EXTENSION"]
     assert state() == before
+    assert os.environ["PATH"] == path
     assert sys.meta_path == finders
 
 

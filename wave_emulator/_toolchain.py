@@ -145,7 +145,9 @@ def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> 
     _link_libraries(folder)
     version = ".".join(release.values())
     _write(folder / ".info" / "version", f"{version}\n")
-    _write_programs(folder, clang, version)
+    for part in (*(_PARTS / "bin").iterdir(), *(_PARTS / "llvm" / "bin").iterdir()):
+        name = str(part.relative_to(_PARTS))
+        write_program(folder, name, f"COMPILER={shlex.quote(clang)} RELEASE={version}\n")
     _write_cmake_packages(folder, version)
 
 
@@ -189,12 +191,11 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def _write_programs(folder: Path, clang: str, release: str) -> None:
-    """hipcc and others that are asked for in ROCm: each begins with the compiler and with HIP's release."""
-    for part in (*(_PARTS / "bin").iterdir(), *(_PARTS / "llvm" / "bin").iterdir()):
-        path = folder / part.relative_to(_PARTS)
-        _write(path, f"#!/bin/sh\nCOMPILER={shlex.quote(clang)} RELEASE={release}\n{part.read_text()}")
-        path.chmod(0o755)
+def write_program(folder: Path, name: str, given: str = "") -> None:
+    """hipcc or another that is asked for in ROCm, by its path there, behind lines that are given to it."""
+    path = folder / name
+    _write(path, f"#!/bin/sh\n{given}{(_PARTS / name).read_text()}")
+    path.chmod(0o755)
 
 
 def _write_cmake_packages(folder: Path, release: str) -> None:

@@ -2,8 +2,8 @@
 
 A torch for the CPU has no library for GPUs, and its headers for them are CUDA's. A folder in the cache has what a torch
 for ROCm has instead: these headers, converted by torch's own hipify; a library with what they declare, from the sources
-in torch_hip/cuda/c10/cuda; and hipcc. In it ``DeviceType::CUDA`` is the CPU, whose tensors an emulated GPU's are: code
-that asks for the one kind finds the other.
+in torch_hip/cuda/c10/cuda; hipcc; and what packages ask ROCm for before they build. In it ``DeviceType::CUDA`` is the
+CPU, whose tensors an emulated GPU's are: code that asks for the one kind finds the other.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -73,6 +74,10 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def _replace_in(module: Any, patches: Patches) -> None:
     home = _Home()
+    with contextlib.suppress(CompileError, OSError, RuntimeError):  # what is missing matters where something is built
+        home.make_programs()
+        folders = [str(home.path / "bin"), *os.environ.get("PATH", os.defpath).split(os.pathsep)]
+        patches.set_item(os.environ, "PATH", os.pathsep.join(dict.fromkeys(folders)))
     include_paths = module.include_paths
 
     def with_ours(device_type: str = "cpu", *arguments: Any, **options: Any) -> list[str]:
@@ -124,13 +129,43 @@ class _Home:
                 f"extensions with kernels need torch 2.11 or later here, and this is {torch.__version__}"
             )
         self._find_headers()
-        if not self.path.is_dir():
-            make_folder(self.path.parent)
-            with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=".new-") as folder:
-                self._fill(Path(folder) / "home")
-                with contextlib.suppress(OSError):  # another process was first
-                    (Path(folder) / "home").rename(self.path)
+        if not (self.path / "include").is_dir():
+            with self._new() as home:
+                self._fill(home)
+                self.make_programs()
+                for part in ("lib", "include"):  # where the last is, all is
+                    self._keep(home / part, self.path / part)
         return str(self.path / "include")
+
+    def make_programs(self) -> None:
+        """Make what packages ask before they build, where it is not there yet: the release, hipcc and rocminfo.
+
+        Raises RuntimeError where there is no HIP, CompileError where there is no compiler.
+        """
+        if not self.path.is_dir():
+            self._find_headers()
+            with self._new() as home:
+                (home / ".info").mkdir(parents=True)
+                (home / ".info" / "version").write_text(".".join(_toolchain.release_of(self.rocm).values()) + "\n")
+                for name in ("rocminfo", "rocm_agent_enumerator"):  # of the GPU that there is in an emulation
+                    _toolchain.write_program(home, f"bin/{name}")
+                # ROCm's finds what belongs to it by its own path.
+                hipcc = home / "bin" / "hipcc"
+                rocms = shlex.quote(str(self.rocm / "bin" / "hipcc"))
+                hipcc.write_text(f'#!/bin/sh\nexec {rocms} -gline-tables-only "$@"\n')
+                hipcc.chmod(0o755)
+                self._keep(home, self.path)
+
+    @contextlib.contextmanager
+    def _new(self) -> Iterator[Path]:
+        """A folder that is not there yet, beside the path, and is gone afterwards."""
+        make_folder(self.path.parent)
+        with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=".new-") as folder:
+            yield Path(folder) / "home"
+
+    def _keep(self, made: Path, path: Path) -> None:
+        with contextlib.suppress(OSError):  # another process was first
+            made.rename(path)
 
     def _has_headers(self) -> bool:
         return (self.rocm / "include" / "hip" / "hip_runtime.h").is_file()
@@ -167,7 +202,6 @@ class _Home:
         (home / "lib").mkdir()
         _hip.link(home / "lib")
         self._build_library(home, sources)
-        self._write_hipcc(home / "bin" / "hipcc")
 
     def _convert(self, include: Path) -> list[str]:
         """CUDA's headers of torch, and ours, as HIP's. The library's sources."""
@@ -210,9 +244,3 @@ class _Home:
             script = home / "lib" / f"lib{name}.so"
             script.unlink(missing_ok=True)
             script.write_text(f"INPUT({self.path / 'lib' / file})\n")
-
-    def _write_hipcc(self, path: Path) -> None:
-        """ROCm's, which finds what belongs to it by its own path."""
-        path.parent.mkdir()
-        path.write_text(f'#!/bin/sh\nexec {shlex.quote(str(self.rocm / "bin" / "hipcc"))} -gline-tables-only "$@"\n')
-        path.chmod(0o755)
