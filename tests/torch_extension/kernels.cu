@@ -12,9 +12,10 @@
 #include <c10/util/complex.h>
 #include <cuda_bf16.h>
 
-#include <ATen/cuda/Atomic.cuh>
 #include <ATen/cuda/PhiloxUtils.cuh>
 #include <ATen/native/cuda/KernelUtils.cuh>
+#include <THC/THCAtomics.cuh>  // names of older releases, which many extensions have
+#include <THC/THCDeviceUtils.cuh>
 #include <vector>
 
 namespace {
@@ -52,7 +53,7 @@ __global__ void count_values(const int64_t* values, T* counts, int64_t count) {
   if (i < count) gpuAtomicAdd(&counts[values[i]], T(1));
 }
 
-__global__ void count_lanes(int* lanes) { atomicAdd(lanes, __popcll(__ballot(1)) * (threadIdx.x == 0)); }
+__global__ void count_lanes(int* lanes) { atomicAdd(lanes, __popcll(WARP_BALLOT(1)) * (threadIdx.x == 0)); }
 
 __global__ void keys(at::PhiloxCudaState state, int64_t* out) {
   const auto [key, offset] = at::cuda::philox::unpack(state);
