@@ -33,12 +33,13 @@ at::Tensor exponential(const at::Tensor& a) {
   return at::full_like(a, -1);
 }
 
-cudaDataType_t type_of(at::ScalarType type) {
+// Where code asks whether it is for ROCm, hipBLAS's names of types stand beside CUDA's.
+hipblasDatatype_t type_of(at::ScalarType type) {
   switch (type) {
     case at::kHalf:
-      return CUDA_R_16F;
+      return HIPBLAS_R_16F;
     case at::kBFloat16:
-      return CUDA_R_16BF;
+      return HIPBLAS_R_16B;
     case at::kFloat:
       return CUDA_R_32F;
     default:

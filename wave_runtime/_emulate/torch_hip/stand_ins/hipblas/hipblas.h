@@ -51,6 +51,13 @@ enum hipblasComputeType_t {
   HIPBLAS_COMPUTE_32I_PEDANTIC
 };
 
+// Names of types from before HIP had its own, which hipBLAS 2 still has.
+typedef hipDataType hipblasDatatype_t;
+#define HIPBLAS_R_16F HIP_R_16F
+#define HIPBLAS_R_16B HIP_R_16BF
+#define HIPBLAS_R_32F HIP_R_32F
+#define HIPBLAS_R_64F HIP_R_64F
+
 extern "C" {
 
 hipblasStatus_t hipblasCreate(hipblasHandle_t* handle);
