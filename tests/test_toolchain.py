@@ -187,6 +187,8 @@ def test_what_programs_ask_of_a_machine_with_rocm(hip_toolchain: Path) -> None:
         assert re.fullmatch(
             rf" *Name: +{processor}\n *Wavefront Size: +{lanes}\({lanes:#x}\)\n", run(programs / "rocminfo", **gpu)
         )
+    for tool in ("ld.lld", "clang-offload-bundler", "llvm-objcopy"):
+        assert "19." in run(hip_toolchain / "llvm" / "bin" / tool, "--version")
     failed = subprocess.run([programs / "hipconfig", "--newest"], capture_output=True, text=True)
     assert failed.returncode == 1
     assert "--newest: this one knows --version" in failed.stderr

@@ -29,6 +29,7 @@ _PARTS = Path(__file__).with_name("toolchain")
 _PACKAGES = " ".join(f"{name}-{OLDEST}" for name in ("clang", "clang-tools", "lld", "llvm"))
 _ADVICE_ON_CLANG = f"apt-get install {_PACKAGES}, or name one in CLANG"
 _FOR_ANY_GPU = ("-target", "amdgcn-amd-amdhsa", "-nogpulib")
+_TOOLS = ("clang-offload-*", "ld.lld", "lld", "llc", "llvm-*", "opt")
 _VERSION_OF_PACKAGE = """set(PACKAGE_VERSION {release})
 if(NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
   set(PACKAGE_VERSION_COMPATIBLE TRUE)
@@ -148,6 +149,7 @@ def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> 
     for part in (*(_PARTS / "bin").iterdir(), *(_PARTS / "llvm" / "bin").iterdir()):
         name = str(part.relative_to(_PARTS))
         write_program(folder, name, f"COMPILER={shlex.quote(clang)} RELEASE={version}\n")
+    _link_tools(folder / "llvm" / "bin", clang)
     _write_cmake_packages(folder, version)
 
 
@@ -196,6 +198,13 @@ def write_program(folder: Path, name: str, given: str = "") -> None:
     path = folder / name
     _write(path, f"#!/bin/sh\n{given}{(_PARTS / name).read_text()}")
     path.chmod(0o755)
+
+
+def _link_tools(folder: Path, clang: str) -> None:
+    """Of LLVM, where projects look for them in ROCm: the compiler's own, which lie beside it."""
+    beside = Path(shutil.which(clang) or clang).resolve().parent
+    for path in (path for pattern in _TOOLS for path in beside.glob(pattern)):
+        _link(folder / path.name, path)
 
 
 def _write_cmake_packages(folder: Path, release: str) -> None:
