@@ -147,8 +147,11 @@ class Observer {
   virtual void pass_grid_barrier(const Wave&, u64 /*counter*/) {}
 };
 
-/// Whether who watches such instructions is told of one.
-inline bool is_watched(const Op* op, u8 watched_ops) { return (op->flags & watched_ops) != 0; }
+/// Whether who watches such instructions is told of one. What stands behind a function's last is none: its address is
+/// that of the next function's first, of which the watcher is told when the wave is there.
+inline bool is_watched(const Op* op, u8 watched_ops) {
+  return (op->flags & watched_ops) != 0 && op->behind != kNothingBehind;
+}
 
 /// Several at once, in their order.
 class Observers : public Observer {

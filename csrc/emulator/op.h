@@ -178,6 +178,9 @@ enum OpFlags : u8 {
 };
 /// Of Op::behind: how large the operation itself is, if it is not of one dword.
 inline constexpr u16 kOfTwoDwords = 256, kOfMoreDwords = 512, kSizes = kOfTwoDwords | kOfMoreDwords;
+/// ... and of an operation that none follows: such as what stands behind a function's last instruction, and goes on
+/// with the next function.
+inline constexpr u16 kNothingBehind = 0xffff;
 constexpr u16 size_flag(u8 dwords) { return dwords == 1 ? 0 : dwords == 2 ? kOfTwoDwords : kOfMoreDwords; }
 
 /// One micro-operation. The program holds one for each dword of code, so that `op + op->size` is the next instruction
@@ -194,10 +197,10 @@ struct Op {
     LdsOperands lds;
     BufferOperands buffer;
   };
-  u8 size = 1;          ///< dwords
-  u8 flags = kEveryOp;  ///< enum OpFlags
-  u16 behind = 0xffff;  ///< flags of the operation that follows, and how far behind that is; all: there is none
-  u32 number = 0;       ///< of its function's operations; that of the following one is greater by one
+  u8 size = 1;                  ///< dwords
+  u8 flags = kEveryOp;          ///< enum OpFlags
+  u16 behind = kNothingBehind;  ///< flags of the operation that follows, and how far behind that is
+  u32 number = 0;               ///< of its function's operations; that of the following one is greater by one
 };
 static_assert(sizeof(Op) == 64);
 

@@ -26,8 +26,11 @@ const Op* refuse_instruction(Wave& wave, const Op*) {
   fault(reason.empty() ? "a register that the kernel does not have: its descriptor allocates fewer" : reason);
 }
 
-/// Behind the last instruction: the next function, if there is one.
-const Op* run_on(Wave& wave, const Op* op) { return go_to(wave, op, wave.jump(wave.address(op))); }
+/// Behind the last instruction: the next function, if there is one. It counts as no instruction.
+const Op* run_on(Wave& wave, const Op* op) {
+  ++wave.end;
+  return go_to(wave, op, wave.jump(wave.address(op)));
+}
 
 /// Whether the instruction names its target, relative to itself, as its last operand.
 bool is_branch(const isa::Row& row) {

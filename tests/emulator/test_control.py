@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 import torch
+import warm_python
 from machine import State, encode, run
 from memory_support import BY_NAME
 from support import LoadKernel
@@ -281,3 +285,57 @@ def test_branches_on_vcc_into_another_function(target: str, branch: str, low: in
         out = torch.zeros(1, dtype=torch.int32)
         module["kernel"](out, grid=1, block=lanes)
         assert out.item() == (2 if is_zero == (branch == "s_cbranch_vccz") else 1)
+
+
+# A kernel that goes on in the function behind it by ending.
+ENDLESS = """
+.globl kernel
+.p2align 8
+.type kernel,@function
+kernel:
+  s_nop 1
+.size kernel, . - kernel
+.type other,@function
+other:
+  {first}
+  s_endpgm
+"""
+
+
+def endless(target: str, first: str) -> str:
+    return ELSEWHERE.format(target=target, functions=ENDLESS.format(first=first), more=TARGETS[target][3])
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_function_without_an_end_is_told_once(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who looks on is told of the next function's first instruction when the wave is there, and not before, too."""
+    monkeypatch.setenv("WAVE_RUNTIME_STATS", "1")
+    monkeypatch.setenv("WAVE_RUNTIME_TRACE", str(tmp_path / "trace"))
+    source = endless(target, "s_mov_b32 s2, 5")
+    module = wave_runtime.compile(source, language="asm", target=target, signature={"kernel": "*i32"})
+    module["kernel"](torch.zeros(1, dtype=torch.int32), grid=1, block=1)
+    statistics = _C.emulator_statistics()
+    assert statistics["instructions"] == 3
+    assert statistics["names"] == {"s_nop": 1, "s_mov_b32": 1, "s_endpgm": 1}
+    lines = [line.split("  ", 1)[1] for line in (tmp_path / "trace").read_text().splitlines()]
+    assert lines == ["kernel+0x0  s_nop 1", "other+0x0  s_mov_b32 s2, 5  # s2 = 0x00000005", "other+0x4  s_endpgm"]
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_trace_of_a_function_that_is_no_code(target: str, tmp_path: Path) -> None:
+    """In a process of its own, which must not crash."""
+    code = f"""
+import torch, wave_runtime
+source = {endless(target, ".long 0xffffffff")!r}
+module = wave_runtime.compile(source, language="asm", target={target!r}, signature={{"kernel": "*i32"}})
+try:
+    module["kernel"](torch.zeros(1, dtype=torch.int32), grid=1, block=1)
+except wave_runtime.KernelFault as fault:
+    print(fault)
+"""
+    done = warm_python.run("-c", code, env={**os.environ, "WAVE_RUNTIME_TRACE": str(tmp_path / "trace")})
+    assert done.returncode == 0, done.stderr
+    assert f"an instruction that {target} does not have\n  at other+0x0: .long 0xffffffff" in done.stdout
+    assert (tmp_path / "trace").read_text().endswith("other+0x0  .long 0xffffffff\n")
