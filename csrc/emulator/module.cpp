@@ -211,7 +211,9 @@ std::vector<SourceFrame> Module::frames(u64 pc) const {
 void Module::add_regions(std::vector<Region>& regions) const {
   for (const Segment& segment : code_->segments()) {
     const AddressSpan bytes(base_ + segment.address, segment.memory_size);
-    regions.push_back({bytes, segment.writable, "the code object's data"});
+    Region& region = regions.emplace_back(Region{bytes, segment.writable, "the code object's data"});
+    // Code is translated once, and its text read again: what both say of an instruction must be the same.
+    if (segment.executable) region.writable = false, region.why_const = "code stays as it was loaded";
   }
 }
 

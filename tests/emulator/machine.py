@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -96,19 +97,34 @@ def with_words(image: bytes, at: int, slot_words: int, words: Sequence[int]) -> 
     return image[:at] + code + image[at + len(code) :]
 
 
+def with_writable_code(image: bytes) -> bytes:
+    """The ELF file with segments of code that may be written, too."""
+    load, writable, executable = 1, 2, 1  # PT_LOAD, PF_W, PF_X
+    changed = bytearray(image)
+    (begin,), (size, count) = struct.unpack_from("<Q", image, 32), struct.unpack_from("<HH", image, 54)
+    for header in range(begin, begin + size * count, size):
+        kind, flags = struct.unpack_from("<II", image, header)
+        if kind == load and flags & executable:
+            struct.pack_into("<I", changed, header + 4, flags | writable)
+    return bytes(changed)
+
+
 def run(
     words: Sequence[int],
     state: State,
     buffer: torch.Tensor | None = None,
     processor: str = "gfx942",
     more_lds: int = 0,
+    writable_code: bool = False,
 ) -> State:
     """The state after the instructions ``words`` (at most 64 dwords), for each wave.
 
     ``buffer`` is what memory instructions may access: put addresses from its data_ptr() into registers. ``more_lds``
-    bytes lie behind those of the state.
+    bytes lie behind those of the state. ``writable_code``: the code object asks for that.
     """
     image = with_words(_IMAGES[processor], _IMAGES[processor].index(_SLOT), _SLOT_WORDS, words)
+    if writable_code:
+        image = with_writable_code(image)
     kernel = wave_runtime.load(image, signature="*i32 const, *i32, *u8")["machine"]
     before = torch.from_numpy(state.pack().view(np.int32))
     after = torch.zeros_like(before)

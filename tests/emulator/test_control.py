@@ -51,6 +51,15 @@ def test_a_jump_into_a_literal() -> None:
     assert run(words, State(1)).s[0, 20:22].tolist() == [0, 5]
 
 
+@pytest.mark.parametrize("writable", [False, True])
+def test_code_is_not_written(writable: bool) -> None:
+    """Not even where the code object asks for it: an instruction is what it was when it was translated."""
+    words = encode(BY_NAME["s_getpc_b64"], SDST=10)
+    words += encode(BY_NAME["global_store_dword"], ADDR=8, DATA=20, SADDR=10)
+    with pytest.raises(wave_runtime.KernelFault, match=r"into the code object's data, .*: code stays as it was loaded"):
+        run(words, State(1), writable_code=writable)
+
+
 def test_a_debugger_never_takes_a_branch() -> None:
     for name in ("sys", "user", "sys_or_user", "sys_and_user"):
         words = encode(BY_NAME[f"s_cbranch_cdbg{name}"], SIMM16=1) + s_mov(20, 1)
