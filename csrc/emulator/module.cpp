@@ -88,8 +88,7 @@ void Module::find_functions() {
 
 const Segment* Module::code_segment(u64 address) const {
   for (const Segment& segment : code_->segments()) {
-    if (segment.executable && address >= segment.address && address - segment.address < segment.memory_size)
-      return &segment;
+    if (segment.executable && AddressSpan(segment.address, segment.file_size).contains(address)) return &segment;
   }
   return nullptr;
 }
@@ -98,13 +97,13 @@ std::shared_ptr<const Module> Module::other_at(u64 pc) const { return has_code(p
 
 const TranslatedFunction& Module::function(u64 pc, const KernelRegisters& registers) const {
   const Segment* segment = code_segment(pc - base_);
-  if (segment == nullptr || pc % 4 != 0) {
+  const u64 segment_end = segment == nullptr ? 0 : base_ + (segment->address + segment->file_size) / 4 * 4;
+  if (pc >= segment_end || pc % 4 != 0) {
     fault_at(text("a jump to ", hex(pc),
                   pc % 4 != 0 ? ", which is no multiple of 4" : ", which is not in the code object's code"),
              -1, pc);
   }
-  const u64 segment_end = base_ + (segment->address + segment->memory_size) / 4 * 4;
-  u64 begin = base_ + segment->address, end = segment_end;
+  u64 begin = base_ + (segment->address + 3) / 4 * 4, end = segment_end;
   const auto after = std::upper_bound(function_starts_.begin(), function_starts_.end(), pc - base_);
   if (after != function_starts_.end()) end = std::min(end, base_ + *after);
   if (after != function_starts_.begin()) begin = std::max(begin, base_ + *(after - 1));
@@ -112,16 +111,16 @@ const TranslatedFunction& Module::function(u64 pc, const KernelRegisters& regist
   end = std::min(end, begin + kMaxFunction);
 
   const std::lock_guard lock(mutex_);
-  const auto translated = [&](u64 from) -> const TranslatedFunction& {
-    std::unique_ptr<TranslatedFunction>& function = functions_[{from, registers}];
+  const auto translated = [&](Functions& functions, const TranslatedFunction* besides) -> const TranslatedFunction& {
+    std::unique_ptr<TranslatedFunction>& function = functions[{begin, registers}];
     if (function == nullptr) {
-      const std::span<const u32> words(reinterpret_cast<const u32*>(from), (segment_end - from) / 4);
-      function = Translator(processor_, registers).translate(from, end, words);
+      const std::span<const u32> words(reinterpret_cast<const u32*>(begin), (segment_end - begin) / 4);
+      function = Translator(processor_, registers).translate(begin, end, words, besides);
     }
     return *function;
   };
-  const TranslatedFunction& function = translated(begin);
-  return function.contains(pc) ? function : translated(pc);  // in the middle of an instruction another one may begin
+  const TranslatedFunction& function = translated(functions_, nullptr);
+  return function.contains(pc) ? function : translated(hidden_, &function);
 }
 
 /// Guards the notes of all functions, which a thread asks for once a launch. Never destroyed.
@@ -139,7 +138,7 @@ isa::Instruction Module::decode(u64 pc, u32 lanes) const {
   const Segment* segment = code_segment(pc - base_);
   if (const auto other = other_at(pc)) return other->decode(pc, lanes);
   if (segment == nullptr || pc % 4 != 0) return {};
-  const u64 end = base_ + segment->address + segment->memory_size;
+  const u64 end = base_ + segment->address + segment->file_size;
   return instruction_set_.decode({reinterpret_cast<const u32*>(pc), (end - pc) / 4}, lanes);
 }
 

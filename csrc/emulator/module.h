@@ -43,14 +43,15 @@ struct FunctionNotes {
 };
 
 /// Decoded code: the bytes from one function symbol to the next, as one Op for each dword and guards behind the last.
-/// Those of an instruction's further dwords have no routine: a jump there begins a function of its own. Immutable once
-/// built, but for notes.
+/// Those of an instruction's further dwords have no routine: what is there, for a jump that leads there, is in another
+/// function with the same bytes, and nothing else, which goes on in this one where it comes to its instructions.
+/// Immutable once built, but for notes.
 class TranslatedFunction {
  public:
   u64 begin() const { return begin_; }
   u64 end() const { return begin_ + 4 * u64{count_}; }
   /// Whether one of this function's operations is at an address.
-  bool contains(u64 pc) const { return pc >= begin_ && pc < end() && pc % 4 == 0 && at(pc)->execute != nullptr; }
+  bool contains(u64 pc) const { return pc >= begin_ && pc < end() && pc % 4 == 0 && at(pc)->behind != kNothingBehind; }
   const Op* at(u64 pc) const { return &ops_[(pc - begin_) / 4]; }
   /// The address of one of this function's operations.
   u64 address(const Op* op) const { return begin_ + 4 * static_cast<u64>(op - ops_.data()); }
@@ -150,7 +151,9 @@ class Module {
   std::vector<u64> function_starts_;  ///< addresses of the file, sorted
   mutable Mutex mutex_;               ///< guards what follows
   mutable std::optional<Source> source_;
-  mutable std::map<std::pair<u64, KernelRegisters>, std::unique_ptr<TranslatedFunction>> functions_;
+  using Functions = std::map<std::pair<u64, KernelRegisters>, std::unique_ptr<TranslatedFunction>>;
+  mutable Functions functions_;
+  mutable Functions hidden_;  ///< what the instructions of functions_ have in their further dwords
 };
 
 }  // namespace wave::emulator

@@ -145,7 +145,8 @@ void Translator::translate_dual(const Instruction& instruction, Op& op) {
   op.dual = {parts.data()};
 }
 
-std::unique_ptr<TranslatedFunction> Translator::translate(u64 begin, u64 end, std::span<const u32> words) {
+std::unique_ptr<TranslatedFunction> Translator::translate(u64 begin, u64 end, std::span<const u32> words,
+                                                          const TranslatedFunction* besides) {
   // An instruction that starts at the last dword may be four long: so many guards are needed behind it.
   constexpr size_t kGuards = 4;
   auto function = std::make_unique<TranslatedFunction>();
@@ -154,16 +155,22 @@ std::unique_ptr<TranslatedFunction> Translator::translate(u64 begin, u64 end, st
   const u32 count = static_cast<u32>((end - begin) / 4);
   function->ops_.resize(count + kGuards);
   function->count_ = count;
-  for (u32 index = 0; index < count; index += function->ops_[index].size) {
-    translate_op(bindings_.instruction_set().decode(words.subspan(index), registers_.lanes), index,
-                 function->ops_[index]);
+  for (u32 index = 0; index < count;) {
+    Op& op = function->ops_[index];
+    const bool is_elsewhere = besides != nullptr && besides->ops_[index].execute != nullptr;
+    if (!is_elsewhere)
+      translate_op(bindings_.instruction_set().decode(words.subspan(index), registers_.lanes), index, op);
+    index += besides != nullptr ? 1 : op.size;
   }
   // A branch into the middle of an instruction looks its target up, as one to another function does.
   for (Op* op : branches_) {
     if (op->scalar.target->execute == nullptr) op->scalar.target = nullptr;
   }
   branches_.clear();
-  for (size_t guard = 0; guard < kGuards; ++guard) function->ops_[count + guard].execute = run_on;
+  for (size_t index = 0; index < function->ops_.size(); ++index) {
+    const bool goes_on_elsewhere = besides != nullptr && besides->ops_[index].execute != nullptr;
+    if (index >= count || goes_on_elsewhere) function->ops_[index].execute = run_on;
+  }
   u32 number = 0;
   for (Op& op : std::span(function->ops_).first(count + 1)) {
     op.number = number;

@@ -348,3 +348,52 @@ except wave_runtime.KernelFault as fault:
     assert done.returncode == 0, done.stderr
     assert f"an instruction that {target} does not have\n  at other+0x0: .long 0xffffffff" in done.stdout
     assert (tmp_path / "trace").read_text().endswith("other+0x0  .long 0xffffffff\n")
+
+
+# A kernel that goes to each second dword of ever so many instructions, from where it runs to their end: there are as
+# many others, which have the first ones as their literals.
+BETWEEN = """
+.globl kernel
+.p2align 8
+.type kernel,@function
+kernel:
+  s_getpc_b64 s[4:5]
+here:
+  s_add_u32 s4, s4, pairs + 4 - here
+  s_addc_u32 s5, s5, 0
+  s_mov_b32 s6, 0
+  s_setpc_b64 s[4:5]
+back:
+  s_add_u32 s4, s4, 8
+  s_addc_u32 s5, s5, 0
+  s_add_u32 s6, s6, 1
+  s_cmp_lt_u32 s6, {count}
+  s_cbranch_scc1 again
+  s_endpgm
+again:
+  s_setpc_b64 s[4:5]
+pairs:
+.rept {count} + 1
+.long 0xbe8800ff, 0xbe8a00ff
+.endr
+.long 0xbe8800ff
+  s_branch back
+"""
+
+
+@pytest.mark.needs("clang")
+def test_jumps_between_instructions_take_little_memory() -> None:
+    """Where there is not much: what a kernel is translated to is a multiple of its code, however it goes through it."""
+    functions = BETWEEN.format(count=4000)
+    source = ELSEWHERE.format(target="gfx942", functions=functions, more=TARGETS["gfx942"][3])
+    code = f"""
+import resource, torch, wave_runtime
+module = wave_runtime.compile({source!r}, language="asm", target="gfx942", signature={{"kernel": "*i32"}})
+now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (now + (256 << 20), now + (256 << 20)))
+module["kernel"](torch.zeros(1, dtype=torch.int32), grid=1, block=1)
+print(wave_runtime._C.emulator_statistics()["instructions"])
+"""
+    done = warm_python.run("-c", code, env={**os.environ, "WAVE_RUNTIME_STATS": "1"})
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == 5 + sum(range(2, 4002)) + 7 * 4000
