@@ -425,20 +425,30 @@ u32 Workgroup::barrier_state() const {
   return signals << kSignals | members() << kMembers | kValid;
 }
 
+/// Does what waves have asked the host for, and returns whether there was anything. What cannot be done is no fault of
+/// the instruction that the wave has come to, which nobody may leave out for it.
+bool Workgroup::serve(const Wave& wave, const Look& look) {
+  Hostcalls* const hostcalls = launch_.hostcalls();
+  try {
+    return hostcalls != nullptr && hostcalls->serve(look);
+  } catch (const Fault& fault) {
+    if (observer_ != nullptr) observer_->give_up(wave);
+    throw located(fault, wave);
+  }
+}
+
 /// Runs a wave for a turn, in which it may wait for the host. Returns how many instructions.
 u64 Workgroup::run_turn(Wave& wave, TurnLength turn, const Look& look) {
   u64 count = 0, looked_at = 0;
   while (wave.status == Status::Running && count < turn.accesses) {
     const TurnLength rest{std::min(turn.accesses - count, kLook), std::min(turn.longest - count, kLook)};
     count += run_in_one_way(wave, rest, observer_, watched_ops_);
-    Hostcalls* const hostcalls = launch_.hostcalls();
-    const bool is_answered = hostcalls != nullptr && hostcalls->serve(look);
+    const bool is_answered = serve(wave, look);
     if (is_answered && probe_ != nullptr) probe_->change();
     if (is_answered && wave.status == Status::Yielded) wave.status = Status::Running;
     // What the host was asked for may have taken it longer than many instructions do.
     if ((is_answered || count - looked_at >= kLook) && wave.status == Status::Running) {
-      make_pending_adds();
-      look();
+      look_at(wave, look);
       looked_at = count;
     }
   }

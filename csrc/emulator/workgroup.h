@@ -170,6 +170,7 @@ class Workgroup {
   u64 run_turn(Wave& wave, TurnLength turn, const Look& look);
   void observe(Observer* observer, SpinProbe* probe);
   void look_at(const Wave& wave, const Look& look);
+  bool serve(const Wave& wave, const Look& look);
   bool release_barrier();
   /// The waves that have not ended.
   u32 members() const;

@@ -86,6 +86,18 @@ extern "C" __global__ void say(const long* words) {
 extern "C" __global__ void request(const long* words) {
   wave_device::hostcall(words[0], words[1], words[2], 0, 0, 0, 0, 0, 0);
 }
+
+// Asks for memory to be freed, and comes to an instruction of which the wave has no registers.
+extern "C" __global__ void free_and_go_on(const long* address) {
+  struct Header { long next, lanes; unsigned service, control; };
+  struct Buffer { Header* headers; long (*payloads)[64][8]; long doorbell, free, ready, mask; };
+  auto* const buffer = ((Buffer* const __attribute__((address_space(4)))*)__builtin_amdgcn_implicitarg_ptr())[10];
+  const long packet = buffer->free, at = packet & buffer->mask;
+  buffer->headers[at] = {0, 1, 3, 1};
+  buffer->payloads[at][0][0] = *address;
+  buffer->ready = packet;
+  asm volatile("s_sleep 1\n global_load_dwordx4 v[248:251], %0, off" : : "v"(address) : "memory");
+}
 """
 
 
@@ -263,6 +275,14 @@ def test_memory_that_is_not_to_be_had() -> None:
     kernels()["free_at"](size, grid=1, block=1)
     with pytest.raises(wave_runtime.KernelFault, match="frees memory that it did not allocate"):
         kernels()["free_at"](size, grid=1, block=1)
+
+
+def test_a_request_that_is_refused_is_no_access() -> None:
+    """The sanitizer leaves out accesses that are faults: not what the wave has come to meanwhile."""
+    refused = pytest.raises(wave_runtime.KernelFault, match="frees memory that it did not allocate")
+    with wave_runtime.sanitize("memory") as report, refused:
+        kernels()["free_and_go_on"](torch.tensor([0x1234000]), grid=1, block=1)
+    assert not report.findings
 
 
 def test_a_heap_where_the_process_has_little_room() -> None:
