@@ -354,6 +354,7 @@ void NumberChecker::keep_denormals(const Wave& wave, const Op* op) {
   };
   std::deque<Restored> results;
   for (const Made& made : all) results.emplace_back(&wave.v[made.result.row], made.result.dwords);
+  const Singly singly(trial);  // what follows is carried out once, by the wave itself
   step(trial, op);
   for (const Made& made : all)
     kept_.insert(kept_.end(), &wave.v[made.result.row], &wave.v[made.result.row] + made.result.dwords);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rdna_machine
-from machine import State, encode, run
+from machine import LANES, State, encode, run
 from memory_support import BY_NAME, random_state
 from test_rdna_instructions import encode as encode_rdna
 from waits import waitcnt
@@ -311,6 +311,18 @@ def test_a_dual_instruction_that_loses_denormals(target: str) -> None:
         kinds = [kind for kind, _ in found_on_rdna(target, words, fine | {register: 1, 13: 0}, mode=0)]
         assert kinds == ["denormal"]
     assert not found_on_rdna(target, words, fine, mode=0)
+
+
+def test_what_follows_is_carried_out_once() -> None:
+    """An instruction that may lose denormals is tried with them: and nothing but it, however it goes on."""
+    state = State(1)
+    state.v[0, 8], state.v[0, 12], state.v[0, 13], state.mode[:] = ONES, 0, 1, 0
+    words = encode(BY_NAME["v_mul_f32_e32"], VDST=20, SRC0=VALUE, VSRC1=8)
+    words += encode(BY_NAME["ds_add_u32"], ADDR=12, DATA0=13)
+    with wave_runtime.sanitize("numbers", denormals=True) as report:
+        after = run(words, state)
+    assert not report.findings
+    assert after.lds[0, 0] == LANES
 
 
 ROW_SHL_1 = 0x101  # of DPP_CTRL: each lane has what its right neighbour in the row of 16 has
