@@ -3,7 +3,9 @@
 #include <map>
 #include <mutex>
 
+#include "base/error.h"
 #include "base/fork_safe.h"
+#include "code_object/loadable.h"
 
 namespace wave::emulator {
 
@@ -31,6 +33,14 @@ std::shared_ptr<const Module> load_module(std::shared_ptr<const CodeObject> code
   const std::lock_guard lock(loaded.mutex);
   loaded.by_begin[module->bytes().begin()] = module;
   return module;
+}
+
+AddressSpan variable_bytes(const Module& module, const Symbol& variable) {
+  if (find_segment(module.code().segments(), variable.address, variable.size) == nullptr) {
+    throw ValueError(text("the variable '", variable.name, "' of ", variable.size, " bytes at ", hex(variable.address),
+                          " does not lie in a segment of the code object: the file is damaged"));
+  }
+  return {module.load_address(variable.address), variable.size};
 }
 
 std::shared_ptr<const Module> loaded_module_at(u64 pc) {

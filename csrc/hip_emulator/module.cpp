@@ -104,14 +104,13 @@ void EmulatedModule::allocate_managed_variables() {
 
 DeviceVariable EmulatedModule::variable(std::string_view name) const {
   if (const auto found = managed_.find(name); found != managed_.end()) return found->second;
-  const Symbol* variable = nullptr;
   try {
-    variable = emulated.code().variable(name);
+    const Symbol* const variable = emulated.code().variable(name);
+    require(variable != nullptr, hipErrorNotFound);
+    return {reinterpret_cast<void*>(emulator::variable_bytes(emulated, *variable).begin()), variable->size};
   } catch (const ValueError& error) {
     throw Failure(hipErrorNotFound, error.what());
   }
-  require(variable != nullptr, hipErrorNotFound);
-  return {reinterpret_cast<void*>(emulated.load_address(variable->address)), variable->size};
 }
 
 std::span<const uint8_t> image_bytes(const void* image) {

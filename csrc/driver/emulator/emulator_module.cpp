@@ -15,9 +15,9 @@ EmulatorModule::EmulatorModule(std::shared_ptr<const CodeObject> code) : shared_
     const std::string_view name = symbol.name;
     if (!name.ends_with(kManagedValue)) continue;
     const Symbol* const pointer = module_.code().variable(name.substr(0, name.size() - kManagedValue.size()));
-    const uint64_t memory = module_.load_address(symbol.address);
+    const uint64_t memory = variable_bytes(module_, symbol).begin();
     if (pointer == nullptr || pointer->size != sizeof(memory)) continue;
-    std::memcpy(reinterpret_cast<void*>(module_.load_address(pointer->address)), &memory, sizeof(memory));
+    std::memcpy(reinterpret_cast<void*>(variable_bytes(module_, *pointer).begin()), &memory, sizeof(memory));
   }
 }
 
@@ -29,7 +29,7 @@ std::optional<Global> EmulatorModule::global(const std::string& name) {
   const Symbol* variable = module_.code().variable(name + std::string(kManagedValue));
   if (variable == nullptr) variable = module_.code().variable(name);
   if (variable == nullptr) return std::nullopt;
-  return Global{reinterpret_cast<void*>(module_.load_address(variable->address)), variable->size};
+  return Global{reinterpret_cast<void*>(variable_bytes(module_, *variable).begin()), variable->size};
 }
 
 }  // namespace wave::emulator
