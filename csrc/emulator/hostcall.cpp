@@ -49,6 +49,8 @@ enum Service : u32 { kFunctionCall = 1, kPrintf = 2, kMemory = 3, kSanitizer = 4
 
 /// Far more than a line of text: a kernel that sends more sends a string without an end.
 constexpr size_t kLongestMessage = (1 << 20) / sizeof(u64);
+/// Words of all messages that have not ended: of a launch, and of each of its work-items in one that has many.
+constexpr u64 kLeastUnfinished = (64 << 20) / sizeof(u64), kUnfinishedOfEach = (8 << 10) / sizeof(u64);
 constexpr size_t kErrorsKept = 4;
 
 /// The first word of a part of a message: flags, how many of the words behind it count, and the message's number.
@@ -81,30 +83,29 @@ Hostcalls::Hostcalls(u64 waves) : count_(std::max<u64>(waves, 2)) {
   buffer_ = new (begin) Buffer{headers_, payloads_, begin + sizeof(Buffer), next, 0, mask};
 }
 
+/// What is printed is written packet by packet, so that memory never has all that many of them print.
 bool Hostcalls::serve(const KernelOutput::Look& look) {
   if (__atomic_load_n(&buffer_->ready_stack, __ATOMIC_RELAXED) == 0) return false;
-  bool has_served = false;
-  try {
-    has_served = serve_ready();
-  } catch (const Fault&) {
-    output_.write(look);  // what others have printed before
-    throw;
-  }
-  output_.write(look);
-  return has_served;
-}
-
-bool Hostcalls::serve_ready() {
-  std::lock_guard lock(mutex_);
   const std::vector<u64> ready = take_ready();
   for (const u64 index : ready) {
-    Header& header = headers_[index];
-    for (u64 lanes = header.active_lanes; lanes != 0; lanes &= lanes - 1) {
-      serve_lane(header.service, payloads_[index].slots[std::countr_zero(lanes)]);
+    try {
+      serve_packet(index);
+    } catch (const Fault&) {
+      output_.write(look);  // what others have printed before
+      throw;
     }
-    __atomic_store_n(&header.control, header.control & ~1u, __ATOMIC_RELEASE);
+    output_.write(look);
   }
   return !ready.empty();
+}
+
+void Hostcalls::serve_packet(u64 index) {
+  const std::lock_guard lock(mutex_);
+  Header& header = headers_[index];
+  for (u64 lanes = header.active_lanes; lanes != 0; lanes &= lanes - 1) {
+    serve_lane(header.service, payloads_[index].slots[std::countr_zero(lanes)]);
+  }
+  __atomic_store_n(&header.control, header.control & ~1u, __ATOMIC_RELEASE);
 }
 
 /// The packets that wait, as they were pushed.
@@ -142,16 +143,30 @@ void Hostcalls::serve_lane(u32 service, u64 (&slot)[8]) {
 void Hostcalls::serve_message(u64 (&slot)[8]) {
   const Descriptor descriptor{slot[0]};
   const u64 number = descriptor.begins() ? next_message_++ : descriptor.message();
-  if (descriptor.begins()) messages_[number];
+  if (descriptor.begins()) begin_message(number);
   const auto found = messages_.find(number);
   if (found == messages_.end()) fault(text("the kernel goes on with printf's message ", number, ", which never began"));
   std::vector<u64>& message = found->second;
   message.insert(message.end(), slot + 1, slot + 1 + descriptor.words());
+  unfinished_ += descriptor.words();
   if (message.size() > kLongestMessage) fault("a printf of more than 1 MiB: does a string lack its end?");
+  if (const u64 most = std::max(kLeastUnfinished, count_ * kLanes * kUnfinishedOfEach); unfinished_ > most) {
+    fault(text("printf's messages that have begun and not ended have more than ", most >> 17, " MiB in all"));
+  }
   slot[0] = (descriptor.bits & 0xe0) | number << 8;
   if (!descriptor.ends()) return;
   slot[0] = static_cast<u64>(print(message));
+  unfinished_ -= message.size();
   messages_.erase(found);
+}
+
+/// A work-item has one under way at most.
+void Hostcalls::begin_message(u64 number) {
+  if (messages_.size() == count_ * kLanes) {
+    fault(text("the kernel has begun ", messages_.size(),
+               " messages of printf and ended none of them, which is one for each work-item under way"));
+  }
+  messages_[number];
 }
 
 /// The first word of a message says where it goes.

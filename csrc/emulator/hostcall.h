@@ -40,10 +40,11 @@ class Hostcalls {
   struct Header;
   struct Payload;
 
-  bool serve_ready();
   std::vector<u64> take_ready();
+  void serve_packet(u64 index);
   void serve_lane(u32 service, u64 (&slot)[8]);
   void serve_message(u64 (&slot)[8]);
+  void begin_message(u64 number);
   void serve_memory(u64 (&slot)[8]);
   i64 print(const std::vector<u64>& message);
 
@@ -57,6 +58,7 @@ class Hostcalls {
   mutable std::mutex mutex_;  ///< guards what follows
   std::map<u64, std::vector<u64>> messages_;
   u64 next_message_ = 0;
+  u64 unfinished_ = 0;  ///< words of messages_
   std::deque<std::string> errors_;
 };
 

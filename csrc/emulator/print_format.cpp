@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -140,6 +141,26 @@ std::vector<Argument> read_numbered(std::string_view format, Reader& reader) {
   return arguments;
 }
 
+/// A number of C's printf; kLongest + 1 where it is larger than kLongest.
+size_t number_in(std::string_view digits) {
+  size_t number = 0;
+  for (const char digit : digits) number = std::min(number * 10 + size_t(digit - '0'), kLongest + 1);
+  return number;
+}
+
+/// How many characters a conversion makes by its width and its precision at the most. A host may take seconds and
+/// gigabytes for what it is asked for, before it says how long it is: so it must be known before. Of a string a
+/// precision only says how much there is to be at most.
+size_t asked_by(const Conversion& conversion, std::span<const int> stars) {
+  const auto of_star = [](int star) { return static_cast<size_t>(std::abs(i64{star})); };
+  const bool has_star = conversion.width == "*";
+  const size_t width = has_star ? of_star(stars[0]) : number_in(conversion.width);
+  if (conversion.precision.empty() || conversion.letter == 's') return width;
+  if (conversion.precision != ".*") return width + number_in(conversion.precision.substr(1));
+  const int precision = stars[has_star ? 1 : 0];
+  return width + (precision < 0 ? 0 : of_star(precision));
+}
+
 /// The conversion as the host's printf takes it, with another length.
 std::string specification(const Conversion& conversion, std::string_view length) {
   std::string result = "%";
@@ -198,29 +219,25 @@ class Arguments {
  public:
   Arguments(std::string_view format, Reader& reader) : format_(format), reader_(reader) {}
 
-  /// False where there is none left.
-  bool take(size_t position, bool is_string, Argument& argument) {
-    if (position != 0) return take_numbered(position, argument);
-    if (reader_.left() == 0) return false;
-    if (is_string) {
-      argument.string = reader_.string();
-    } else {
-      argument.word = reader_.word();
-    }
-    return true;
+  /// nullptr where there is none left. It stays until the next one is taken.
+  const Argument* take(size_t position, bool is_string) {
+    if (position != 0) return take_numbered(position);
+    if (reader_.left() == 0) return nullptr;
+    next_ = is_string ? Argument{.string = reader_.string()} : Argument{.word = reader_.word()};
+    return &next_;
   }
 
  private:
-  bool take_numbered(size_t position, Argument& argument) {
+  /// Not a copy: thousands of conversions may be of one long string.
+  const Argument* take_numbered(size_t position) {
     if (!is_read_) numbered_ = read_numbered(format_, reader_);
     is_read_ = true;
-    if (position > numbered_.size()) return false;
-    argument = numbered_[position - 1];
-    return true;
+    return position > numbered_.size() ? nullptr : &numbered_[position - 1];
   }
 
   std::string_view format_;
   Reader& reader_;
+  Argument next_;
   std::vector<Argument> numbered_;
   bool is_read_ = false;
 };
@@ -232,6 +249,7 @@ std::string print_format(std::span<const u64> message) {
   const std::string format = reader.string();
   Arguments arguments(format, reader);
   std::string out;
+  size_t asked = 0;  // of characters, by widths and precisions
   for (std::string_view rest = format; !rest.empty();) {
     const std::string_view literal = rest.substr(0, std::min(rest.find('%'), rest.size()));
     out += literal;
@@ -250,15 +268,18 @@ std::string print_format(std::span<const u64> message) {
       continue;
     }
     int values[2] = {};
-    Argument argument;
+    const std::span stars(values, conversion.star_count());
     bool is_complete = true;
-    const size_t stars = conversion.star_count();
-    for (size_t i = 0; i < stars; ++i) {
-      is_complete &= arguments.take(conversion.stars[i], false, argument);
-      values[i] = static_cast<int>(argument.word);
+    for (size_t i = 0; i < stars.size(); ++i) {
+      const Argument* const star = arguments.take(conversion.stars[i], false);
+      is_complete &= star != nullptr;
+      if (star != nullptr) stars[i] = static_cast<int>(star->word);
     }
-    if (!is_complete || !arguments.take(conversion.position, conversion.letter == 's', argument)) break;
-    print_argument(out, conversion, {values, stars}, argument);
+    const Argument* const argument = arguments.take(conversion.position, conversion.letter == 's');
+    if (!is_complete || argument == nullptr) break;
+    asked += asked_by(conversion, stars);
+    if (asked > kLongest) fault("a printf of more than 1 MiB");
+    print_argument(out, conversion, stars, *argument);
   }
   return out;
 }

@@ -13,6 +13,7 @@ namespace wave::emulator {
 namespace {
 
 constexpr u64 kSize = 64 << 20;  ///< bytes, which take memory as they are written
+constexpr u64 kMuch = 1 << 20;   ///< bytes, of formats and of text
 constexpr u64 kHead = 8;         ///< two dwords: the bytes that are used behind them, and the buffer's size
 
 u32 dword(const u8* at) {
@@ -28,6 +29,19 @@ std::vector<u64> as_words(std::span<const u8> bytes) {
   return words;
 }
 
+/// Why something cannot be done, or nothing.
+template <class Do>
+std::string problem_of(Do something) {
+  try {
+    something();
+  } catch (const Fault& fault) {
+    return fault.reason;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
 }  // namespace
 
 PrintfBuffer::PrintfBuffer(const CodeObject& code) : code_(code), memory_(kSize, "the printf buffer") {
@@ -35,16 +49,21 @@ PrintfBuffer::PrintfBuffer(const CodeObject& code) : code_(code), memory_(kSize,
   std::memcpy(memory_.begin() + 4, &size, sizeof(size));
 }
 
+/// A look and a flush now and then: a small record may ask for much text, and the buffer has room for millions.
 void PrintfBuffer::print(const KernelOutput::Look& look) const {
-  if (dword(memory_.begin()) == 0) return;
+  const u64 used = dword(memory_.begin());
+  if (used == 0) return;
   KernelOutput output;
-  std::string problem;
-  try {
-    add_records(output);
-  } catch (const Fault& fault) {
-    problem = fault.reason;
-  } catch (const std::exception& error) {
-    problem = error.what();
+  std::map<u64, std::string> formats;
+  std::string problem = problem_of([&] { formats = read_printf_formats(code_); });
+  const u64 end = kHead + std::min(used, kSize - kHead);
+  u64 handled = 0;
+  for (u64 at = kHead; at < end && problem.empty();) {
+    problem = problem_of([&] { at += add_record(output, formats, {memory_.begin() + at, end - at}, handled); });
+    if (handled < kMuch) continue;
+    handled = 0;
+    output.write(look);
+    look();
   }
   if (!problem.empty()) output.add(true, text("wave_runtime: text that a kernel printed is lost: ", problem, "\n"));
   output.write(look);
@@ -53,23 +72,14 @@ void PrintfBuffer::print(const KernelOutput::Look& look) const {
 Region PrintfBuffer::region() const { return {memory_.span(), true, "the printf buffer"}; }
 
 /// A record begins with a dword: bit 0 for stderr, bit 1 for a format by its number, and from bit 2 on its bytes.
-void PrintfBuffer::add_records(KernelOutput& output) const {
-  const std::map<u64, std::string> formats = read_printf_formats(code_);
-  const u64 end = kHead + std::min<u64>(dword(memory_.begin()), kSize - kHead);
-  for (u64 at = kHead; at < end;) {
-    const u32 control = dword(memory_.begin() + at);
-    const u64 size = control >> 2;
-    if (size <= sizeof(control) || size > end - at)
-      throw RuntimeError("the buffer is not as clang's code for HIP fills it");
-    add_record(output, formats, control, {memory_.begin() + at + sizeof(control), size - sizeof(control)});
-    at += size;
-  }
-}
-
-void PrintfBuffer::add_record(KernelOutput& output, const std::map<u64, std::string>& formats, u32 control,
-                              std::span<const u8> record) const {
+u64 PrintfBuffer::add_record(KernelOutput& output, const std::map<u64, std::string>& formats, std::span<const u8> left,
+                             u64& handled) const {
+  const u32 control = dword(left.data());
+  const u64 size = control >> 2;
+  if (size <= sizeof(control) || size > left.size())
+    throw RuntimeError("the buffer is not as clang's code for HIP fills it");
   const bool is_error = control & 1, has_number = control & 2;
-  std::vector<u64> words = as_words(record);
+  std::vector<u64> words = as_words(left.first(size).subspan(sizeof(control)));
   if (has_number) {
     const auto format = formats.find(words.front());
     if (format == formats.end()) throw RuntimeError(text("no format has the number ", hex(words.front())));
@@ -78,7 +88,10 @@ void PrintfBuffer::add_record(KernelOutput& output, const std::map<u64, std::str
     words.erase(words.begin());
     words.insert(words.begin(), begin.begin(), begin.end());
   }
-  output.add(is_error, print_format(words));
+  const std::string line = print_format(words);
+  output.add(is_error, line);
+  handled += words.size() * sizeof(u64) + line.size();
+  return size;
 }
 
 }  // namespace wave::emulator

@@ -22,13 +22,14 @@ class PrintfBuffer {
   Region region() const;
 
   /// Writes the text to stdout and stderr; where it cannot tell what the text is, stderr says so. Throws what `look`
-  /// throws, which is asked while nobody takes the text.
+  /// throws, which is asked while nobody takes the text, and behind each MiB of it.
   void print(const KernelOutput::Look& look) const;
 
  private:
-  void add_records(KernelOutput& output) const;
-  void add_record(KernelOutput& output, const std::map<u64, std::string>& formats, u32 control,
-                  std::span<const u8> record) const;
+  /// Adds the text of the first record of those that are left, and to `handled` the bytes that this took. Returns how
+  /// long the record is.
+  u64 add_record(KernelOutput& output, const std::map<u64, std::string>& formats, std::span<const u8> left,
+                 u64& handled) const;
 
   const CodeObject& code_;
   const MappedMemory memory_;

@@ -87,6 +87,12 @@ extern "C" __global__ void request(const long* words) {
   wave_device::hostcall(words[0], words[1], words[2], 0, 0, 0, 0, 0, 0);
 }
 
+// Messages of printf that go on without an end, or that begin, one after the other.
+extern "C" __global__ void never_end(const long* begins) {
+  long word = 1;
+  for (;;) word = wave_device::hostcall(2, *begins | word | 7 << 5, 0, 0, 0, 0, 0, 0, 0) & ~0xfful;
+}
+
 // Asks for memory to be freed, and comes to an instruction of which the wave has no registers.
 extern "C" __global__ void free_and_go_on(const long* address) {
   struct Header { long next, lanes; unsigned service, control; };
@@ -199,8 +205,22 @@ def test_a_string_without_an_end(capfd: pytest.CaptureFixture[str]) -> None:
     length, string = torch.zeros(1, dtype=torch.int32), torch.full((1100 * 1024,), ord("a"), dtype=torch.int8)
     with pytest.raises(wave_runtime.KernelFault, match="a printf of more than 1 MiB: does a string lack its end"):
         kernels()["any_format"](characters("%lld%f%s"), 0, 0.0, string, length, grid=1, block=1)
-    with pytest.raises(wave_runtime.KernelFault, match="a printf of more than 1 MiB"):
-        kernels()["any_format"](characters("%2000000lld"), 0, 0.0, characters(""), length, grid=1, block=1)
+    for format in ("%2000000lld", "%.*lld", "%lld%.2000000g", "%2$.600000g%2$.600000g"):
+        with pytest.raises(wave_runtime.KernelFault, match="a printf of more than 1 MiB"):
+            kernels()["any_format"](characters(format), 2000000, 0.0, characters(""), length, grid=1, block=1)
+
+
+@pytest.mark.parametrize(
+    ("begins", "block", "message"),
+    [
+        (1, 1, "has begun 128 messages of printf and ended none of them"),
+        (0, 128, "printf's messages that have begun and not ended have more than 64 MiB in all"),
+    ],
+)
+def test_messages_that_never_end(begins: int, block: int, message: str) -> None:
+    """Of a wave or two: the host's memory would have to hold them all."""
+    with pytest.raises(wave_runtime.KernelFault, match=message):
+        kernels()["never_end"](torch.tensor([begins]), grid=1, block=block)
 
 
 @pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201"])
@@ -391,6 +411,33 @@ except wave_runtime.KernelFault as fault:
         output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert output.startswith("buffered kernel 'buffered' on the gfx942 emulator: the launch ran longer than 1 seconds")
+
+
+def test_much_text_in_a_buffer_takes_no_memory() -> None:
+    """Small records of a long text, half a GiB where there is less memory, and as much as the time limit allows."""
+    code = (
+        f"source = {BUFFERED!r}"
+        + """
+import os, resource, torch, wave_runtime
+source += 'extern "C" __global__ void prints(int*) { __builtin_printf("' + 500_000 * "a" + '"); }'
+kernel = wave_runtime.compile(source, options=["-mprintf-kind=buffered"])["prints"]
+none, out = torch.zeros(1, dtype=torch.int32), os.dup(1)
+os.dup2(os.open("/dev/null", os.O_WRONLY), 1)
+kernel(none, grid=1, block=1)
+now = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (now + (256 << 20), now + (256 << 20)))
+kernel(none, grid=10, block=100)
+os.environ["WAVE_RUNTIME_TIME_LIMIT"] = "1"
+try:
+    kernel(none, grid=1000, block=100)
+except wave_runtime.KernelFault as fault:
+    os.write(out, str(fault).encode())
+"""
+    )
+    with WarmProcess("-c", code) as process:
+        output, errors = process.communicate(timeout=120)
+    assert (process.returncode, errors) == (0, "")
+    assert "the launch ran longer than 1 seconds" in output
 
 
 def test_text_comes_while_the_kernel_runs(capfd: pytest.CaptureFixture[str]) -> None:

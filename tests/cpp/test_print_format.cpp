@@ -50,6 +50,7 @@ int main() {
   expect("%1 7", {"%1 %1$d", 7});
   expect("", {"%3$d", 1, 2});
   expect("%0$d 1", {"%0$d %1$d", 1});
+  expect("one:one:o", {"%1$s:%1$s:%1$.1s", "one"});
   // The second conversion is of the first argument, a string: clang sends it as such where both are strings.
   expect("two one", {"%2$s %1$s", "one", "two"});
   return failures;
