@@ -397,3 +397,29 @@ print(wave_runtime._C.emulator_statistics()["instructions"])
     done = warm_python.run("-c", code, env={**os.environ, "WAVE_RUNTIME_STATS": "1"})
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) == 5 + sum(range(2, 4002)) + 7 * 4000
+
+
+# A kernel that goes to code of which the file has no bytes.
+NOTHING = """
+.globl kernel
+.p2align 8
+.type kernel,@function
+kernel:
+  s_getpc_b64 s[4:5]
+  s_add_u32 s4, s4, nothing@rel32@lo+4
+  s_addc_u32 s5, s5, nothing@rel32@hi+12
+  s_setpc_b64 s[4:5]
+.section .nothing,"ax",@nobits
+.p2align 8
+nothing:
+  .zero 4096
+.text
+"""
+
+
+@pytest.mark.needs("clang")
+def test_what_the_file_has_no_bytes_for_is_no_code() -> None:
+    source = ELSEWHERE.format(target="gfx942", functions=NOTHING, more=TARGETS["gfx942"][3])
+    module = wave_runtime.compile(source, language="asm", target="gfx942", signature={"kernel": "*i32"})
+    with pytest.raises(wave_runtime.KernelFault, match="which is not in the code object's code"):
+        module["kernel"](torch.zeros(1, dtype=torch.int32), grid=1, block=1)

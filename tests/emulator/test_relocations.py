@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hip_rtc
 import pytest
 import torch
 import warm_python
@@ -81,3 +82,21 @@ except ValueError as error:
     done = warm_python.run("-c", code)
     assert done.returncode == 0, done.stderr
     assert "the variable 'good' of 8 bytes" in done.stdout
+
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize(("name", "managed"), [("bad", ""), ("good", ".managed")])
+def test_a_variable_outside_of_what_is_loaded_in_hip_programs(tmp_path: Path, name: str, managed: str) -> None:
+    """It is not found; nor is a module loaded whose managed variable has its pointer there."""
+    functions = OUTSIDE.format(name=name, begin=1 << 36, size=8, managed=managed)
+    source = ELSEWHERE.format(target="gfx942", functions=functions, more=TARGETS["gfx942"][3])
+    (image,) = wave_runtime.compile(source, language="asm", target="gfx942").images.values()
+    (tmp_path / "image").write_bytes(image)
+    code = f"""
+module, address = ctypes.c_void_p(), ctypes.c_void_p()
+loaded = hip.hipModuleLoadData(ctypes.byref(module), open({str(tmp_path / "image")!r}, "rb").read())
+print(loaded, loaded or hip.hipModuleGetGlobal(ctypes.byref(address), None, module, {name.encode()!r}))
+"""
+    done = hip_rtc.run(tmp_path, code)
+    not_found = 500
+    assert done.stdout == (f"0 {not_found}\n" if not managed else f"{not_found} {not_found}\n"), done.stderr
