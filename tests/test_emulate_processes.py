@@ -46,6 +46,17 @@ def test_processes_inherit_it() -> None:
         assert "gfx1100 2 cpu" in run(grandchild, PYTHONPATH=os.pathsep.join(environment))
 
 
+def test_optimizers_for_several_processes_are_imported() -> None:
+    """torch.distributed.optim compiles the functions of optimizers with TorchScript, which reads their sources."""
+    code = """
+import wave_runtime
+with wave_runtime.emulate("gfx942"):
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+print(ZeroRedundancyOptimizer.__name__)
+"""
+    assert run_warm(code) == "ZeroRedundancyOptimizer\n"
+
+
 def test_what_waits_says_that_a_kernel_of_hip_has_failed() -> None:
     """As on a GPU, for a program that has not asked what came of its launch."""
     code = """

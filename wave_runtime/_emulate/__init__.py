@@ -207,11 +207,16 @@ def _replace(patches: Patches) -> None:
             patches.set(torch.accelerator, name, _copy(function))
     for module in _torch.optimizers():
         # They ask where tensors are before they let themselves be captured.
-        patches.set(module, _torch.CAPTURABLE, lambda supports_xla=True: ["cpu", "cuda"])
+        patches.set(module, _torch.CAPTURABLE, _capturable_devices)
     patches.set(torch.version, "hip", _cuda.HIP)
     if hasattr(torch.version, "rocm"):  # since torch 2.15
         patches.set(torch.version, "rocm", _cuda.ROCM)
     patches.set(torch.version, "cuda", None)
+
+
+def _capturable_devices(supports_xla: bool = True) -> list[str]:
+    """Where an optimizer can be captured. torch.distributed.optim compiles it with TorchScript, which takes no lambda."""
+    return ["cpu", "cuda"]
 
 
 def _codes(module: ModuleType) -> Iterator[CodeType]:
