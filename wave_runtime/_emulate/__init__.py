@@ -215,7 +215,7 @@ def _replace(patches: Patches) -> None:
 
 
 def _capturable_devices(supports_xla: bool = True) -> list[str]:
-    """Where an optimizer can be captured. torch.distributed.optim compiles it with TorchScript, which takes no lambda."""
+    """Where an optimizer can be captured. TorchScript compiles it for torch.distributed.optim, and takes no lambda."""
     return ["cpu", "cuda"]
 
 
