@@ -149,13 +149,16 @@ def include_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, empty_cache: 
     headers = tmp_path / "rocm" / "include" / "hip"
     headers.mkdir(parents=True)
     (headers / "hip_runtime.h").write_text("")
+    (tmp_path / "rocm" / "bin").mkdir()
+    (tmp_path / "rocm" / "bin" / "hipcc").touch()
     with wave_runtime.emulate("gfx942"):
         yield lambda: importlib.import_module(_extensions.MODULE).include_paths("cuda")
 
 
-def test_without_headers_of_hip(include_paths: Any, tmp_path: Path) -> None:
-    (tmp_path / "rocm" / "include" / "hip" / "hip_runtime.h").unlink()
-    with pytest.raises(RuntimeError, match=r"/rocm has no headers of HIP, .* folder in ROCM_PATH, or none"):
+@pytest.mark.parametrize("part", ["include/hip/hip_runtime.h", "bin/hipcc"])
+def test_a_folder_that_is_not_rocms(part: str, include_paths: Any, tmp_path: Path) -> None:
+    (tmp_path / "rocm" / part).unlink()
+    with pytest.raises(RuntimeError, match=rf"/rocm has no {part}, .* folder in ROCM_PATH, or none"):
         include_paths()
 
 

@@ -105,7 +105,7 @@ class _Home:
             compiler = _clang.find()
         named = (os.environ.get(name) for name in ("ROCM_HOME", "ROCM_PATH"))
         self.rocm = next((Path(name).absolute() for name in named if name), _ROCM)
-        self._is_ours = self.rocm == _ROCM and not self._has_headers()
+        self._is_ours = self.rocm == _ROCM and not (self.rocm / "bin" / "hipcc").is_file()
         if self._is_ours and compiler is not None:
             self.rocm = _toolchain.folder_in_cache(compiler.path)
         files = [*sorted(_OURS.rglob("*")), *(Path(module) for module in _MODULES)]
@@ -128,7 +128,7 @@ class _Home:
             raise RuntimeError(
                 f"extensions with kernels need torch 2.11 or later here, and this is {torch.__version__}"
             )
-        self._find_headers()
+        self._find_rocm()
         if not (self.path / "include").is_dir():
             with self._new() as home:
                 self._fill(home)
@@ -143,7 +143,7 @@ class _Home:
         Raises RuntimeError where there is no HIP, CompileError where there is no compiler.
         """
         if not self.path.is_dir():
-            self._find_headers()
+            self._find_rocm()
             with self._new() as home:
                 (home / ".info").mkdir(parents=True)
                 (home / ".info" / "version").write_text(".".join(_toolchain.release_of(self.rocm).values()) + "\n")
@@ -167,10 +167,7 @@ class _Home:
         with contextlib.suppress(OSError):  # another process was first
             made.rename(path)
 
-    def _has_headers(self) -> bool:
-        return (self.rocm / "include" / "hip" / "hip_runtime.h").is_file()
-
-    def _find_headers(self) -> None:
+    def _find_rocm(self) -> None:
         """Make the folder in the place of ROCm's, if there is no ROCm. Raises RuntimeError where there is no HIP."""
         if self._is_ours:
             compiler = _clang.find().path
@@ -181,11 +178,13 @@ class _Home:
                     "extensions with kernels need HIP's headers and device libraries: install those of Debian or "
                     f"Ubuntu, or name ROCm's folder in ROCM_PATH. {error}"
                 ) from error
-        elif not self._has_headers():
-            raise RuntimeError(
-                f"{self.rocm} has no headers of HIP, which extensions with kernels need: name ROCm's folder in "
-                "ROCM_PATH, or none, so that one is made of HIP's packages of Debian or Ubuntu"
-            )
+            return
+        for part in ("include/hip/hip_runtime.h", "bin/hipcc"):
+            if not (self.rocm / part).is_file():
+                raise RuntimeError(
+                    f"{self.rocm} has no {part}, which extensions with kernels need: name ROCm's folder in ROCM_PATH, "
+                    "or none, so that one is made of HIP's packages of Debian or Ubuntu"
+                )
 
     def headers_of_rocm(self) -> list[str]:
         """Where compilers look for them besides: not where they look anyway, which they must do in its order."""
