@@ -93,6 +93,7 @@ def check_alone(wheel: Path) -> None:
     commands: list[list[str | Path]] = [
         [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, wheel],
         [*without, "-c", f"import wave_emulator; assert wave_emulator.__file__.startswith({str(folder)!r})"],
+        [*without, "-c", f"open({str(folder / 'wave_emulator' / 'toolchain' / 'bin' / 'hipcc')!r})"],
         [*without, "-m", "wave_emulator", "run", "--", *without, program],
     ]
     for command in commands:
