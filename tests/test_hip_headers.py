@@ -22,6 +22,14 @@ SIGNATURES = {
 pytestmark = pytest.mark.needs("hip-compiler")
 
 
+def compile_with(toolchain: Path, folder: Path, source: Path, *options: object) -> subprocess.CompletedProcess[str]:
+    """Compile a source with the headers of a toolchain and with ours, which are put into the folder."""
+    _hip_headers.complete(folder / "include", toolchain / "include")
+    command = ["clang++-19", "-x", "hip", "--offload-device-only", f"--rocm-path={toolchain}", "-std=c++17"]
+    command += [f"-I{folder / 'include'}", "-DHIP_ENABLE_WARP_SYNC_BUILTINS=1", *map(str, options), str(source)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
 @pytest.fixture(scope="module", params=[("gfx942", 64), ("gfx1100", 32)], ids=["gfx942", "gfx1100"])
 def loaded(
     request: pytest.FixtureRequest, hip_toolchain: Path, tmp_path_factory: pytest.TempPathFactory
@@ -29,11 +37,9 @@ def loaded(
     """The kernels, and the lanes of a wave."""
     target, lanes = request.param
     folder = tmp_path_factory.mktemp("headers")
-    _hip_headers.complete(folder / "include", hip_toolchain / "include")
-    options = [f"-I{folder / 'include'}", "-DHIP_ENABLE_WARP_SYNC_BUILTINS=1", f"--rocm-path={hip_toolchain}"]
-    options += ["--offload-device-only", f"--offload-arch={target}", "-O1", "-std=c++17", "-Werror"]
-    source = ROOT / "tests" / "torch_extension" / "newer_hip.hip"
-    subprocess.run(["clang++-19", "-x", "hip", *options, source, "-o", folder / "kernels.hsaco"], check=True)
+    options = [f"--offload-arch={target}", "-O1", "-Werror", "-o", folder / "kernels.hsaco"]
+    done = compile_with(hip_toolchain, folder, ROOT / "tests" / "torch_extension" / "newer_hip.hip", *options)
+    assert done.returncode == 0, done.stderr
     return wave_runtime.load(folder / "kernels.hsaco", signature=SIGNATURES), lanes
 
 
@@ -54,6 +60,17 @@ def test_shuffles_of_named_lanes(loaded: tuple[wave_runtime.Module, int], lane: 
     other = (own ^ lane).double()
     expected = [*(values[source] for source in sources), other, -other, other, other * 2**40]
     assert torch.equal(results, torch.stack(expected))
+
+
+def test_a_mask_of_32_bits_says_what_to_write(hip_toolchain: Path, tmp_path: Path) -> None:
+    """As CUDA's programs have it: it would leave out half of a wave of 64 lanes."""
+    source = tmp_path / "kernel.hip"
+    call = "*a = __shfl_xor_sync(0xffffffff, *a, 1);"
+    source.write_text(f"#include <hip/hip_runtime.h>\n__global__ void f(int* a) {{ {call} }}\n")
+    done = compile_with(hip_toolchain, tmp_path, source, "--offload-arch=gfx942", "-fsyntax-only")
+    assert done.returncode == 1
+    assert "the mask must be a 64-bit integer, as in HIP: a wave may have 64 lanes, and ~0ull names all" in done.stderr
+    assert "kernel.hip:2:" in done.stderr
 
 
 def test_votes_of_named_lanes(loaded: tuple[wave_runtime.Module, int]) -> None:

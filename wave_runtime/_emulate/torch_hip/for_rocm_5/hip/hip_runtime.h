@@ -20,7 +20,8 @@ WAVE_F void __syncwarp(unsigned long long = ~0ull) {
 
 template <class Mask>
 WAVE_F unsigned long long wave_lanes(Mask mask) {
-  static_assert(sizeof mask == 8, "the mask must be a 64-bit integer, as in HIP: a wave may have 64 lanes");
+  static_assert(sizeof mask == 8,
+                "the mask must be a 64-bit integer, as in HIP: a wave may have 64 lanes, and ~0ull names all");
   return warpSize == 32 ? mask & 0xFFFFFFFF : mask;
 }
 
