@@ -1,5 +1,6 @@
 #include "emulator/skipped_access.h"
 
+#include "emulator/isa/features.h"
 #include "emulator/isa/operand.h"
 #include "emulator/observer.h"
 #include "emulator/step.h"
@@ -20,6 +21,8 @@ void poison(Wave& wave, const isa::Instruction& instruction, u64 lanes) {
   for (const isa::Operand& operand : std::span(row.operands, row.operand_count)) {
     if (!operand.written) continue;
     const isa::Location location = isa::locate(instruction, operand);
+    const bool is_null = location.place == Place::Scalar && location.value == isa::scalar_codes(row.generation).null;
+    if (is_null) continue;  // of which the code is that of M0 here
     for (u32 i = 0; i < location.dwords; ++i) {
       const u32 number = location.value + i;
       if (location.place == Place::Scalar) {

@@ -7,9 +7,11 @@ import warnings
 from pathlib import Path
 
 import pytest
+import rdna_machine
 import torch
 import warm_python
 from support import EXAMPLES, LoadKernel
+from test_rdna_instructions import encode as encode_rdna
 
 import wave_runtime
 from wave_runtime import _C
@@ -355,3 +357,18 @@ def test_the_operator_raises_the_same(vector_add: wave_runtime.Kernel) -> None:
             vector_add.handle, [torch.ones(64), torch.ones(64)], [torch.zeros(8)], [64], [], [1], [64]
         )
     assert caught.value.lane == 8
+
+
+@pytest.mark.parametrize("target", ["gfx1030", "gfx1100", "gfx1201"])
+def test_a_load_into_nothing_that_is_left_out(target: str) -> None:
+    """Nothing is poisoned: null has the number that M0 has elsewhere."""
+    null = 125 if target == "gfx1030" else 124
+    state = rdna_machine.State(1, 32)
+    state.m0[0], state.s[0, 8:10] = 77, (0x1000, 0)
+    load = encode_rdna(
+        target, "s_load_dword" if target == "gfx1030" else "s_load_b32", "SMEM", SBASE=4, SDATA=null, SOFFSET=null
+    )
+    with wave_runtime.sanitize("memory") as report:
+        after = rdna_machine.run(target, load, state)
+    assert len(report.findings) == 1
+    assert after.m0[0] == 77
