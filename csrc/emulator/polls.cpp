@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "emulator/isa/operand.h"
@@ -79,18 +80,24 @@ Step step_at(const Wave& wave, u64 pc) {
   return step;
 }
 
+/// Of instructions of a loop, by their place and how deep they were asked for: whether they stay. Each is asked for
+/// once, since there may be as many ways to it as paths through a net.
+using Stays = std::map<std::pair<size_t, int>, bool>;
+
 /// Whether what an instruction of a loop reads is the same in each turn: it is made, in the lines before it, of what
 /// nothing in the loop writes, or of constants.
-bool stays(const std::vector<Step>& loop, size_t at, int depth = 0) {
+bool stays(const std::vector<Step>& loop, size_t at, Stays& known, int depth = 0) {
   constexpr int kDeepest = 16;
   if (depth == kDeepest) return false;
-  return std::ranges::all_of(loop[at].reads, [&](u32 number) {
-    const auto writes = [&](const Step& step) { return step.writes.contains(number); };
-    for (size_t i = at; i-- > 0;) {
-      if (writes(loop[i])) return stays(loop, i, depth + 1);
-    }
-    return std::ranges::none_of(loop, writes);
-  });
+  const auto [place, is_new] = known.try_emplace({at, depth}, false);
+  if (!is_new) return place->second;
+  return place->second = std::ranges::all_of(loop[at].reads, [&](u32 number) {
+           const auto writes = [&](const Step& step) { return step.writes.contains(number); };
+           for (size_t i = at; i-- > 0;) {
+             if (writes(loop[i])) return stays(loop, i, known, depth + 1);
+           }
+           return std::ranges::none_of(loop, writes);
+         });
 }
 
 struct Polls : FunctionNotes {
@@ -110,8 +117,9 @@ void find_in_loop(const std::map<u64, Step>& code, u64 begin, u64 branch, Polls&
     if (at->second.is_load) loads.emplace_back(at->first, loop.size());
     loop.push_back(at->second);
   }
+  Stays known;
   for (const auto& [pc, number] : loads) {
-    if (stays(loop, number)) polls.pcs.insert(pc);
+    if (stays(loop, number, known)) polls.pcs.insert(pc);
   }
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from machine import encode, with_words
+from machine import State, encode, run, with_words
 from memory_support import BY_NAME
 from support import EXAMPLES, PROBES
 from test_indexing import setvskip
@@ -178,3 +178,14 @@ def test_what_a_compiled_kernel_has_for_order_is_missed(instruction: str) -> Non
             continue
         with pytest.raises(wave_runtime.KernelFault, match=r"races? in LDS.*\n.*after wave"):
             kernel["matmul_tiled"](*tensors, 64, grid=(4, 4), block=(16, 16))
+
+
+def test_a_loop_whose_address_comes_by_many_ways() -> None:
+    """Whether its load is a poll is found out soon, though each of 13 products is made of all 16 registers before."""
+    loop = [word for row in range(16) for word in encode(BY_NAME["v_mov_b32_e32"], VDST=row, SRC0=128)]
+    loop += 13 * encode(BY_NAME["v_mfma_f32_32x32x8_f16"], VDST=0, SRC0=256 + 4, SRC1=256 + 6, SRC2=256)
+    loop += encode(BY_NAME["ds_read_b32"], ADDR=0, VDST=20)
+    back = encode(BY_NAME["s_cbranch_scc1"], SIMM16=-len(loop) - 1 & 0xFFFF)
+    state = State(1)
+    state.lds[0, 0] = 7
+    assert (run(loop + back, state).v[0, 20] == 7).all()
