@@ -1,5 +1,6 @@
 // How a race in the memory of a launch is told.
 #include <algorithm>
+#include <memory>
 
 #include "emulator/global_races.h"
 #include "emulator/workgroup.h"
@@ -20,6 +21,20 @@ std::string group_text(const Wave& wave, u64 number) {
 bool is_of_malloc(const Module& module, u64 pc) {
   const std::string symbol = module.symbol(pc);
   return symbol.starts_with("__ockl_dm_alloc+") || symbol.starts_with("__ockl_dm_dealloc+");
+}
+
+/// The same of a wave's function, which is one symbol's: each race asks, and a file may have thousands of symbols.
+bool is_in_malloc(const Wave& wave) {
+  struct Answer : FunctionNotes {
+    bool is_of_malloc = false;
+  };
+  static constexpr char kKey = 0;
+  const FunctionNotes& notes = wave.function->notes(&kKey, [&] {
+    auto answer = std::make_unique<Answer>();
+    answer->is_of_malloc = is_of_malloc(wave.group->launch().module, wave.function->begin());
+    return answer;
+  });
+  return static_cast<const Answer&>(notes).is_of_malloc;
 }
 
 }  // namespace
@@ -45,7 +60,7 @@ void GlobalRaceChecker::report(u64 address, const PastAccess& now, const PastAcc
   // A plain load before another wave's atomic may be that of a loop of compare-and-swap.
   if (instruction_.modifies && !past.is_store && !past.is_atomic) return;
   const u64 pc = wave_->address(wave_->op), earlier_pc = launch.module.load_address(0) + past.pc;
-  if (is_of_malloc(launch.module, pc) && is_of_malloc(launch.module, earlier_pc)) return;
+  if (is_in_malloc(*wave_) && is_of_malloc(launch.module, earlier_pc)) return;
   const u64 group = (past.wave - 1) / launch.waves;
   const bool is_mate = group == wave_->group->number();
   const auto& grid = launch.dispatch.grid;

@@ -423,3 +423,45 @@ def test_what_the_file_has_no_bytes_for_is_no_code() -> None:
     module = wave_runtime.compile(source, language="asm", target="gfx942", signature={"kernel": "*i32"})
     with pytest.raises(wave_runtime.KernelFault, match="which is not in the code object's code"):
         module["kernel"](torch.zeros(1, dtype=torch.int32), grid=1, block=1)
+
+
+# A kernel whose waves store in the same dword, in a file that has as many functions as a large library.
+RACING = """
+.globl kernel
+.p2align 8
+.type kernel,@function
+kernel:
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_movk_i32 s6, 1000
+  v_mov_b32_e32 v1, 0
+  s_waitcnt lgkmcnt(0)
+again:
+  v_add_u32_e32 v0, 1, v0
+  global_store_dword v1, v0, s[4:5]
+  s_sub_u32 s6, s6, 1
+  s_cmp_lg_u32 s6, 0
+  s_cbranch_scc1 again
+  s_endpgm
+.altmacro
+.macro function number
+.type other\\number,@function
+other\\number:
+.endm
+.set count, 0
+.rept 100000
+function %count
+.set count, count + 1
+.endr
+  s_endpgm
+"""
+
+
+@pytest.mark.needs("clang")
+def test_races_in_a_file_of_many_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each lane's race is told within the time limit: nobody looks for its function among all of them."""
+    source = ELSEWHERE.format(target="gfx942", functions=RACING, more=TARGETS["gfx942"][3])
+    module = wave_runtime.compile(source, language="asm", target="gfx942", signature={"kernel": "*i32"})
+    monkeypatch.setenv("WAVE_RUNTIME_TIME_LIMIT", "20")
+    with wave_runtime.sanitize("races") as report:
+        module["kernel"](torch.zeros(1, dtype=torch.int32), grid=2, block=256)
+    assert {finding.kind for finding in report.findings} == {"global-race"}
