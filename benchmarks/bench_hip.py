@@ -1,7 +1,7 @@
 """What the HIP library costs a program: its start, and a launch on the caller's thread of a kernel that does nothing.
 
-`python benchmarks/bench_hip.py` builds hip_launches.hip twice, with a kernel and without, with the hipcc
-of `python -m wave_emulator toolchain`, and runs the two in turn. Times are the least of several. The goals are that a
+`python benchmarks/bench_hip.py` builds hip_launches.hip twice, with a kernel and without, by the hipcc of
+`python -m wave_emulator toolchain`, and runs the two in turn. Times are the least of several. The goals are that a
 program with kernels starts at most 50 ms later than one without, and that a launch takes at most 2 us.
 """
 

@@ -112,6 +112,7 @@ def test_hipcc_says_its_release(hip_toolchain: Path) -> None:
     release = ".".join(_toolchain.release_of(hip_toolchain).values())
     assert printed.startswith(f"HIP version: {release}\n")
     assert "clang version 19" in printed
+    assert run(hip_toolchain / "bin" / "hipcc", "-dumpversion").startswith("19.")
 
 
 @pytest.mark.needs("hip-compiler")
