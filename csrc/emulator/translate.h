@@ -16,7 +16,8 @@ class Translator {
       : bindings_(Bindings::of(processor, registers.lanes)), processor_(processor), registers_(registers) {}
 
   /// The function [begin, end). `words` starts at `begin` and may reach beyond `end`, so that all words of the last
-  /// instruction can be seen. `besides`, if any, is what the same has given: then it is what begins at all other dwords.
+  /// instruction can be seen. `besides`, if any, is what the same has given: then it is what begins at all other
+  /// dwords.
   std::unique_ptr<TranslatedFunction> translate(u64 begin, u64 end, std::span<const u32> words,
                                                 const TranslatedFunction* besides);
 
