@@ -99,6 +99,18 @@ bool uses_gds(const Instruction& instruction) {
   return has_memory && (row.modifiers & isa::kGds) != 0 && instruction[Field::GDS] != 0;
 }
 
+/// Whether an operand is a value of LDS at the address in M0, which a vector instruction of GFX9 and GFX10 may have.
+bool reads_lds_directly(const Instruction& instruction) {
+  const isa::Row& row = *instruction.row;
+  return std::ranges::any_of(std::span(row.operands, row.operand_count), [&](const isa::Operand& operand) {
+    const bool is_source =
+        operand.kind == isa::OperandKind::VectorSource || operand.kind == isa::OperandKind::SdwaSource;
+    if (!is_source) return false;
+    const isa::Location location = isa::locate(instruction, operand);
+    return location.place == isa::Place::Scalar && location.value == isa::kLdsDirect;
+  });
+}
+
 /// By instruction set and lanes. Never destroyed, as launches may outlive main().
 struct AllBindings {
   Mutex mutex;
@@ -152,7 +164,7 @@ const Bindings& Bindings::of(const ProcessorTraits& processor, u32 lanes) {
 
 const Body* Bindings::find(const Instruction& instruction) const {
   const Binding& binding = bound(*instruction.row);
-  if (binding.bodies[0].empty() || uses_gds(instruction)) return nullptr;
+  if (binding.bodies[0].empty() || uses_gds(instruction) || reads_lds_directly(instruction)) return nullptr;
   if (binding.choose == nullptr) return binding.bodies[0].data();
   const std::span<const Body> chosen = only(binding.bodies[0], binding.choose(instruction));
   return chosen.empty() ? nullptr : chosen.data();
@@ -191,7 +203,10 @@ std::string unsupported(const Bindings& bindings, const Instruction& instruction
     return {};
   }
   if (bindings.find(instruction) != nullptr) return {};
-  return text(row.mnemonic, " is not implemented", uses_gds(instruction) ? ": gds" : "");
+  const char* const because = uses_gds(instruction)             ? ": gds"
+                              : reads_lds_directly(instruction) ? ": src_lds_direct"
+                                                                : "";
+  return text(row.mnemonic, " is not implemented", because);
 }
 
 }  // namespace wave::emulator

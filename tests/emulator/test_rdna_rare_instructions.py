@@ -303,6 +303,23 @@ def test_questions(target: str) -> None:
                 rdna_machine.run(target, words, State(1, 32))
 
 
+@pytest.mark.parametrize(
+    ("name", "format_", "fields"),
+    [
+        ("v_mov_b32_e32", "VOP1", {}),
+        ("v_add_f32_e32", "VOP2", {"VSRC1": 1}),
+        ("v_cmp_lt_f32_e32", "VOPC", {"VSRC1": 1}),
+        ("v_add_f32_e64", "VOP3", {"SRC1": VECTOR + 1}),
+        ("v_pk_add_f16", "VOP3P", {"SRC1": VECTOR + 1}),
+    ],
+)
+def test_values_of_lds_as_operands(name: str, format_: str, fields: dict[str, int]) -> None:
+    """Which no compiler makes: they are refused, and do not read as zero."""
+    words = encode("gfx1030", name, format_, SRC0=254, **fields)
+    with pytest.raises(wave_runtime.KernelFault, match=f"{name} is not implemented: src_lds_direct"):
+        rdna_machine.run("gfx1030", words, State(1, 32))
+
+
 # Shader engines, and pairs of compute units of each.
 ENGINES = {"gfx1030": (4, 10), "gfx1100": (6, 8), "gfx1150": (1, 8), "gfx1201": (4, 8)}
 
