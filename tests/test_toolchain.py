@@ -225,7 +225,7 @@ def test_the_compiler_is_the_oldest_that_can(monkeypatch: pytest.MonkeyPatch, tm
 
 def fake_clang(folder: Path, version: str) -> str:
     path = folder / "fake-clang"
-    path.write_text(f"#!/bin/sh\necho {version}\n")
+    path.write_text(f"#!/bin/sh\necho 'Some clang version {version}'; echo InstalledDir: {folder}\n")
     path.chmod(0o700)
     return str(path)
 
@@ -245,7 +245,7 @@ def test_without_a_compiler(
     old = fake_clang(tmp_path, "18.1.8")
     assert "fake-clang is of version 18.1.8, and 19 is the oldest" in errors(capsys, folder, "--clang", old)
     other = fake_clang(tmp_path, "")
-    assert "fake-clang is of version unknown, and 19 is the oldest" in errors(capsys, folder, "--clang", other)
+    assert "fake-clang does not say that it is clang: apt-get" in errors(capsys, folder, "--clang", other)
     monkeypatch.delenv("CLANG", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "there is no clang from 19 to 25: apt-get install clang-19" in errors(capsys, folder)

@@ -121,7 +121,8 @@ def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> 
         FileNotFoundError: a part is not installed.
         ValueError: the compiler is too old, or does not know what a part is written in.
     """
-    bitcode = device_libraries(_version(clang))
+    clangs_version, clangs_folder = _ask(clang)
+    bitcode = device_libraries(clangs_version)
     if not sources and not (HEADERS / "hip_runtime.h").is_file():
         raise FileNotFoundError(f"{HEADERS} is missing: apt-get install libamdhip64-dev")
     libraries = folder / "amdgcn" / "bitcode"
@@ -149,21 +150,25 @@ def make(folder: Path, clang: str, sources: tuple[Path, Path] | None = None) -> 
     for part in (*(_PARTS / "bin").iterdir(), *(_PARTS / "llvm" / "bin").iterdir()):
         name = str(part.relative_to(_PARTS))
         write_program(folder, name, f"COMPILER={shlex.quote(clang)} RELEASE={version}\n")
-    _link_tools(folder / "llvm" / "bin", clang)
+    _link_tools(folder / "llvm" / "bin", clangs_folder)
     _write_cmake_packages(folder, version)
 
 
-def _version(clang: str) -> int:
-    """A compiler's. Raises FileNotFoundError where there is none, ValueError where it is too old."""
+def _ask(clang: str) -> tuple[int, Path]:
+    """A compiler's version, and where it is installed: what is called may be a wrapper, such as ccache's.
+
+    Raises FileNotFoundError where there is none, ValueError where it is too old.
+    """
     if shutil.which(clang) is None:
         raise FileNotFoundError(f"there is no program {clang}: {_ADVICE_ON_CLANG}")
-    printed = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True).stdout.strip()
-    major = printed.partition(".")[0]
-    if not major.isdigit() or int(major) < OLDEST:
-        raise ValueError(
-            f"{clang} is of version {printed or 'unknown'}, and {OLDEST} is the oldest: {_ADVICE_ON_CLANG}"
-        )
-    return int(major)
+    printed = subprocess.run([clang, "--version"], capture_output=True, text=True).stdout
+    version = re.search(r"clang version ((\d+)\S*)", printed)
+    folder = re.search(r"^InstalledDir: (.+)", printed, re.MULTILINE)
+    if version is None or folder is None:
+        raise ValueError(f"{clang} does not say that it is clang: {_ADVICE_ON_CLANG}")
+    if int(version[2]) < OLDEST:
+        raise ValueError(f"{clang} is of version {version[1]}, and {OLDEST} is the oldest: {_ADVICE_ON_CLANG}")
+    return int(version[2]), Path(folder[1])
 
 
 def _bitcode_folders() -> list[Path]:
@@ -204,10 +209,9 @@ def write_program(folder: Path, name: str, given: str = "") -> None:
     path.chmod(0o755)
 
 
-def _link_tools(folder: Path, clang: str) -> None:
+def _link_tools(folder: Path, clangs: Path) -> None:
     """Of LLVM, where projects look for them in ROCm: the compiler's own, which lie beside it."""
-    beside = Path(shutil.which(clang) or clang).resolve().parent
-    for path in (path for pattern in _TOOLS for path in beside.glob(pattern)):
+    for path in (path for pattern in _TOOLS for path in clangs.glob(pattern)):
         _link(folder / path.name, path)
 
 

@@ -76,7 +76,7 @@ def _replace_in(module: Any, patches: Patches) -> None:
     home = _Home()
     with contextlib.suppress(CompileError, OSError, RuntimeError):  # what is missing matters where something is built
         home.make_programs()
-        folders = [str(home.path / "bin"), *os.environ.get("PATH", os.defpath).split(os.pathsep)]
+        folders = [str(home.path / "bin"), *os.get_exec_path()]
         patches.set_item(os.environ, "PATH", os.pathsep.join(dict.fromkeys(folders)))
     include_paths = module.include_paths
 
