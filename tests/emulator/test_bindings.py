@@ -73,12 +73,12 @@ def examples(processor: str) -> dict[Key, tuple[bytes, str]]:
 
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_coverage_agrees(processor: str) -> None:
-    """Coverage reports an example of each row that is bound to nothing, and of no other."""
+    """Coverage reports an example of each row that is bound to nothing, and of no other, but for operands of LDS."""
     code = examples(processor)
     for row, bodies in bodies_by_row(processor).items():
         is_missing, text = _C.unsupported(processor, code[row][0]) is not None, code[row][1]
         if not BY_FIELDS.search(text):
-            assert is_missing == (not all(bodies)), text
+            assert is_missing == (not all(bodies) or "src_lds_direct" in text), text
 
 
 @pytest.mark.parametrize("processor", ["gfx1030", "gfx1100", "gfx1150", "gfx1201"])
