@@ -99,7 +99,8 @@ bool uses_gds(const Instruction& instruction) {
   return has_memory && (row.modifiers & isa::kGds) != 0 && instruction[Field::GDS] != 0;
 }
 
-/// Whether an operand is a value of LDS at the address in M0, which a vector instruction of GFX9 and GFX10 may have.
+/// Whether an operand is a value of LDS at the address in M0, which a vector instruction of GFX9 and GFX10 may have;
+/// since GFX11 the code means nothing.
 bool reads_lds_directly(const Instruction& instruction) {
   const isa::Row& row = *instruction.row;
   return std::ranges::any_of(std::span(row.operands, row.operand_count), [&](const isa::Operand& operand) {
@@ -200,7 +201,7 @@ std::string unsupported(const Bindings& bindings, const Instruction& instruction
     for (size_t half = 0; half < 2; ++half) {
       if (bindings.bodies_of(row, half).empty()) return text(halves(row)[half], " is not implemented");
     }
-    return {};
+    return reads_lds_directly(instruction) ? text(row.mnemonic, " is not implemented: src_lds_direct") : std::string();
   }
   if (bindings.find(instruction) != nullptr) return {};
   const char* const because = uses_gds(instruction)             ? ": gds"

@@ -134,8 +134,8 @@ void Translator::translate_op(const Instruction& instruction, u32 index, Op& op)
 /// Leaves the refusal where one of the halves is not implemented. Both read their sources before either writes, so the
 /// one whose result the other reads comes last.
 void Translator::translate_dual(const Instruction& instruction, Op& op) {
+  if (!unsupported(bindings_, instruction).empty()) return;
   const std::array<const Body*, 2> bodies = bindings_.find_halves(*instruction.row);
-  if (bodies[0] == nullptr || bodies[1] == nullptr) return;
   std::array<Op, 2>& parts = function_->parts_.emplace_back();
   if (!set_dual_operands(instruction, parts)) return;
   for (size_t half = 0; half < 2; ++half) parts[half].execute = bodies[half]->forms.of(parts[half].vector);
