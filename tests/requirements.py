@@ -154,8 +154,7 @@ _BESIDE_CLANG = ("clang-offload-bundler", "llvm-objcopy")
 def _hip_compiler() -> bool:
     """Whether there is what wave_emulator/_toolchain.py takes together."""
     programs = ("clang++-19", "ld.lld-19", *(f"/usr/lib/llvm-19/bin/{name}" for name in _BESIDE_CLANG))
-    libraries = [folder for pattern in _toolchain.BITCODE for folder in Path("/").glob(pattern[1:])]
-    return all(map(shutil.which, programs)) and _toolchain.HEADERS.is_dir() and libraries != []
+    return all(map(shutil.which, programs)) and _toolchain.HEADERS.is_dir() and _toolchain.bitcode_folders() != []
 
 
 def _cuda_headers() -> list[Path]:

@@ -95,7 +95,7 @@ def compiler() -> str:
 def folder_in_cache(clang: str) -> Path:
     """Where a compiler's folder is kept: one for each release of HIP and of this package. It need not be there yet."""
     files = [Path(__file__), *sorted(_PARTS.rglob("*")), HEADERS / "hip_version.h"]
-    parts = [str(path).encode() for path in (clang, library("wave_hip_emulator"), *_bitcode_folders())]
+    parts = [str(path).encode() for path in (clang, library("wave_hip_emulator"), *bitcode_folders())]
     parts += [path.read_bytes() for path in files if path.is_file()]
     return cache_folder().absolute() / "hip_toolchain" / hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
@@ -171,7 +171,8 @@ def _ask(clang: str) -> tuple[int, Path]:
     return int(version[2]), Path(folder[1])
 
 
-def _bitcode_folders() -> list[Path]:
+def bitcode_folders() -> list[Path]:
+    """All device libraries of the distribution's."""
     return [path for pattern in BITCODE for path in sorted(Path("/").glob(pattern[1:]))]
 
 
@@ -182,7 +183,7 @@ def device_libraries(version: int) -> Path:
         found = re.search(r"/llvm-(\d+)/", str(path))
         return int(found[1]) if found else 0
 
-    folders = [path for path in _bitcode_folders() if release(path) <= version]
+    folders = [path for path in bitcode_folders() if release(path) <= version]
     if not folders:
         raise FileNotFoundError(
             f"there are no device libraries for clang {version} ({' and '.join(BITCODE)}): apt-get install "
