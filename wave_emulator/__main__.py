@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from wave_emulator import LIBRARIES, __version__, _hip, _toolchain, cmake_dir, include_dir, library
+from wave_emulator import LIBRARIES, __version__, _hip, cmake_dir, include_dir, library
 
 
 def parser() -> argparse.ArgumentParser:
@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     path.add_argument("name", nargs="?", default="wave_hip_emulator", choices=LIBRARIES)
     toolchain = commands.add_parser("toolchain", help="make a folder in the place of ROCm's, and print its path")
     toolchain.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", help="by default one in the cache")
-    toolchain.add_argument("--clang", help=f"by default CLANG, else the oldest from clang-{_toolchain.OLDEST} on")
+    toolchain.add_argument("--clang", help="by default CLANG, else the oldest that can")
     toolchain.add_argument(
         "--headers", type=Path, nargs=2, metavar=("HIP", "CLR"), help="checkouts with newer headers; needs FOLDER"
     )
@@ -61,6 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _make_toolchain(options: argparse.Namespace) -> Path:
     """The folder. Raises OSError or ValueError where it cannot be made."""
+    from wave_emulator import _toolchain  # only now: a program that is run needs none, and starts sooner
+
     clang = options.clang or _toolchain.compiler()
     if options.folder is None:
         if options.headers:
