@@ -106,9 +106,8 @@ bool reads_lds_directly(const Instruction& instruction) {
   return std::ranges::any_of(std::span(row.operands, row.operand_count), [&](const isa::Operand& operand) {
     const bool is_source =
         operand.kind == isa::OperandKind::VectorSource || operand.kind == isa::OperandKind::SdwaSource;
-    if (!is_source) return false;
-    const isa::Location location = isa::locate(instruction, operand);
-    return location.place == isa::Place::Scalar && location.value == isa::kLdsDirect;
+    return is_source && instruction[operand.field] == isa::kLdsDirect &&
+           isa::locate(instruction, operand).place == isa::Place::Scalar;
   });
 }
 

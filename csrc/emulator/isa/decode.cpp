@@ -52,8 +52,7 @@ bool has_negative_offset(const Instruction& instruction) {
 bool is_legal(const Instruction& instruction, bool has_aligned_tuples) {
   const Row& row = *instruction.row;
   for (const Operand& operand : std::span(row.operands, row.operand_count)) {
-    if (!is_legal(instruction, operand)) return false;
-    if (has_aligned_tuples && !is_aligned(instruction, operand)) return false;
+    if (!is_legal(instruction, operand, has_aligned_tuples)) return false;
   }
   if ((row.traits & kDelayCodes) != 0) return is_legal_delay(instruction[Field::SIMM16]);
   if ((row.traits & kIndexKey) != 0 && instruction[Field::OP_SEL] >= index_sets(instruction)) return false;

@@ -48,8 +48,9 @@ bool has_short_operands(Format format) {
 }
 
 bool has_halves(const Row& row, const Operand& operand) {
+  if (!is_16_bits(operand.type) || !features(row.generation).has_halves) return false;
   const bool is_vop3 = row.format == Format::VOP3 || row.format == Format::VOP3_DPP || row.format == Format::VOP3_DPP8;
-  return features(row.generation).has_halves && is_16_bits(operand.type) && (is_vop3 || has_short_operands(row.format));
+  return is_vop3 || has_short_operands(row.format);
 }
 
 /// The registers of a factor of v_mfma_*_f8f6f4, whose format a field names: of 8 bits, 6 or 4. Codes that name none
@@ -127,7 +128,7 @@ uint32_t scale(Generation generation, Field field) {
 uint32_t vector_code(const Instruction& instruction, const Operand& operand) {
   const uint32_t code = instruction[operand.field];
   if (operand.field == Field::VDSTY) return 2 * code + (~instruction[Field::VDSTX] & 1);
-  const bool is_short = has_short_operands(instruction.row->format) && has_halves(*instruction.row, operand);
+  const bool is_short = has_halves(*instruction.row, operand) && has_short_operands(instruction.row->format);
   return is_short ? code & ~kUpperHalf : code;
 }
 
@@ -333,24 +334,20 @@ bool is_upper_half(const Instruction& instruction, const Operand& operand) {
   return (op_sel >> source & 1) != 0;
 }
 
-bool is_legal(const Instruction& instruction, const Operand& operand) {
+bool is_legal(const Instruction& instruction, const Operand& operand, bool has_aligned_tuples) {
   const Location location = find(instruction, operand);
   switch (location.place) {
     case Place::Vgpr:
     case Place::Agpr:
       if (is_scalar_code(instruction, operand)) return false;
-      return location.value + location.dwords <= kVgprs;
+      if (location.value + location.dwords > kVgprs) return false;
+      if (!has_aligned_tuples || location.dwords < 2 || location.value % 2 == 0) return true;
+      return (instruction.row->traits & kAnyTuple) != 0;
     case Place::Scalar:
       return is_legal_scalar(instruction, operand, location);
     default:
       return true;
   }
-}
-
-bool is_aligned(const Instruction& instruction, const Operand& operand) {
-  const Location location = find(instruction, operand);
-  const bool is_vector = location.place == Place::Vgpr || location.place == Place::Agpr;
-  return !is_vector || location.dwords < 2 || location.value % 2 == 0 || (instruction.row->traits & kAnyTuple) != 0;
 }
 
 bool takes_literal(const Instruction& instruction, const Operand& operand) {

@@ -63,10 +63,9 @@ inline uint8_t op_sel_hi(const Instruction& instruction) {
 }
 
 /// Whether an operand names registers that exist, or a constant that it may be. A literal counts as legal where the
-/// format has one.
-bool is_legal(const Instruction& instruction, const Operand& operand);
-/// Whether a tuple of vector registers begins at an even one, where it must on gfx90a and later.
-bool is_aligned(const Instruction& instruction, const Operand& operand);
+/// format has one. With `has_aligned_tuples` a tuple of vector registers begins at an even one, where the instruction
+/// does not take any.
+bool is_legal(const Instruction& instruction, const Operand& operand, bool has_aligned_tuples);
 
 /// Whether an operand asks for a literal.
 bool takes_literal(const Instruction& instruction, const Operand& operand);
