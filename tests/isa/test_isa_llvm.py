@@ -59,6 +59,16 @@ def test_random_instructions_read_alike(processor: str, count: int) -> None:
     assert report.counts["equal"] + report.counts["equal but for ignored bits"] > count // 2
 
 
+@pytest.mark.parametrize("processor", first_or_long(PROCESSORS, 4))
+def test_literals_read_alike(processor: str) -> None:
+    """Of each source: those that equal a constant are written otherwise, by the type of the source."""
+    known = check_isa.table(processor)
+    words = Sampler(known.rows, 0).literals()
+    report = compare(Disassembler(processor), check_isa.disassembler(processor), known, words)
+    assert report.mismatches == []
+    assert report.counts["equal"] > 1000
+
+
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_messages_and_hardware_registers(processor: str) -> None:
     """All numbers of each: which of them have names differs from processor to processor."""

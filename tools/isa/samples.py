@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator
 
-from .encodings import SCALED, SELECTS, Encoding, Words, encodings, fields, format_bits, split
+from .encodings import SCALED, SELECTS, Encoding, Words, encodings, fields, format_bits, split, takes_literals
 from .row import Row
 
 # Codes around the edges of every group: registers, constants, special values, the announcements of a second dword.
@@ -13,7 +13,10 @@ CODES = (0, 1, 3, 91, *range(99, 109), 115, 120, *range(123, 130), 192, 193, 208
 # Literals that equal an inline constant of some type, and their neighbours.
 LITERALS = (0, 1, 64, 65, 0xFFFFFFFF, 0xFFFFFFF0, 0xFFFFFFEF, 0x3F000000, 0xBF800000, 0x40000000, 0xC0800000,
             0x3E22F983, 0x3800, 0xBC00, 0x4400, 0x3118, 0xFFF0, 0xFFFF, 0x10000, 0x38003800, 0xFFFF3800, 0x3FE00000,
-            0xBFF00000, 0x40100000, 0x3FC45F30, 0x12345678)  # fmt: skip
+            0xBFF00000, 0x40100000, 0x3FC45F30, 0x3F80, 0xBF00, 0x4080, 0x3E22, 0x3F803F80, 0x12345678)  # fmt: skip
+
+SOURCES = ("ScalarSource", "VectorSource", "MatrixSource")  # the kinds of operands that may be a literal
+LITERAL = 255  # their code for it
 
 DPP_CONTROLS = (*range(0x100), *range(0x101, 0x110), *range(0x111, 0x120), *range(0x121, 0x130),
                 *range(0x130, 0x140, 4), *range(0x140, 0x144), *range(0x150, 0x160))  # fmt: skip
@@ -65,6 +68,21 @@ class Sampler:
         literal = self._random.choice(LITERALS) if self._chance(0.5) else self._random.getrandbits(32)
         words = split(bits, length, literal)
         return words if len(words) >= LEAST else (*words, self._random.getrandbits(32))
+
+    def literals(self) -> Iterator[Words]:
+        """Each of LITERALS as each source of every row that may be one, and as all of its sources."""
+        for row in self._rows:
+            if not takes_literals(row.generation, row.format):
+                continue
+            known = self._fields[row.format]
+            sources = [operand.field for operand in row.operands if operand.kind in SOURCES and operand.field in known]
+            for chosen in {(*sources,), *((source,) for source in sources)} - {()}:
+                bits = 0
+                for source in chosen:
+                    bits = known[source].put(bits, LITERAL)
+                for literal in LITERALS:
+                    words = split(bits & ~row.mask | row.match, format_bits(row.generation, row.format), literal)
+                    yield words if len(words) >= LEAST else (*words, 0)
 
     def _chance(self, probability: float) -> bool:
         return self._random.random() < probability

@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kFloats[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
 constexpr uint16_t kHalfFloats[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
+constexpr uint16_t kBrainFloats[] = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4080, 0xc080, 0x3e22};
 constexpr uint32_t kSingleFloats[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                                       0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
 constexpr uint32_t kDoubleFloatHighs[] = {0x3fe00000, 0xbfe00000, 0x3ff00000, 0xbff00000,
@@ -102,17 +103,13 @@ bool is_inline(uint32_t literal, OperandType type) {
       return is_inline_integer(literal);
     case OperandType::PackedF16:
       return is_inline_integer(static_cast<int32_t>(literal)) || (literal <= 0xffff && contains(kHalfFloats, low));
+    case OperandType::Bf16:
+      return is_inline_integer(static_cast<int16_t>(low)) || contains(kBrainFloats, low);
+    case OperandType::PackedBf16:
+      return is_inline_integer(static_cast<int32_t>(literal)) || (literal <= 0xffff && contains(kBrainFloats, low));
     default:
       return is_inline_integer(static_cast<int32_t>(literal)) || contains(kSingleFloats, literal);
   }
-}
-
-/// A literal of bf16, or of two of them.
-bool is_inline_bf16(uint32_t literal, bool is_packed) {
-  constexpr uint16_t kBrainFloats[] = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4080, 0xc080, 0x3e22};
-  const uint32_t value = is_packed ? literal : literal & 0xffff;
-  const int32_t integer = is_packed ? static_cast<int32_t>(literal) : static_cast<int16_t>(literal);
-  return is_inline_integer(integer) || contains(kBrainFloats, value);
 }
 
 /// The type as which a literal is written. In encodings of GFX11 and later that GFX9 has no literals in, LLVM takes
@@ -124,39 +121,22 @@ OperandType literal_type(const Instruction& instruction, const Operand& operand)
   if (row.generation == Generation::GFX9) return operand.type;
   if (name.starts_with("v_fma_mix")) return OperandType::F16;
   if (row.generation == Generation::GFX12 && name.starts_with("v_wmma_f16")) return OperandType::F16;
+  if (row.generation == Generation::GFX12 && name.starts_with("v_wmma_bf16")) return OperandType::Bf16;
   if (row.generation == Generation::GFX11 && operand.type == OperandType::Other) return OperandType::F64;
   const bool is_mask = operand.field == Field::SRC1 && name.find("_class_f16") != name.npos;
   if (row.generation == Generation::GFX10 && row.format == Format::VOP3 && is_mask) return OperandType::B32;
-  if (name.starts_with("v_dual_fmaak") || name.starts_with("v_dual_fmamk")) return OperandType::B32;
   return row.format == Format::SOP1 && operand.type == OperandType::F16 ? OperandType::B32 : operand.type;
-}
-
-/// The name of the instruction that an operand belongs to: of VOPD one of two.
-std::string_view name_of(const Instruction& instruction, const Operand& operand) {
-  const std::string_view both = instruction.row->mnemonic;
-  const size_t second = both.find(" :: ");
-  const bool is_second = operand.field == Field::SRCY0 || operand.field == Field::VSRCY1;
-  return is_second && second != both.npos ? both.substr(second + 4) : both.substr(0, second);
-}
-
-/// bf16, as far as LLVM writes literals of it otherwise than those of 32 bits.
-bool takes_bf16(const Instruction& instruction, const Operand& operand) {
-  const std::string_view name = name_of(instruction, operand);
-  const bool is_gfx12 = instruction.row->generation == Generation::GFX12;
-  return name.starts_with("v_dot2_bf16") || name == "v_dual_dot2acc_f32_bf16" ||
-         (is_gfx12 && name.starts_with("v_wmma_bf16"));
 }
 
 /// Whether the literal of an operand equals an inline constant. V_PK_FMAC_F16 has those in both halves since GFX11.
 bool equals_constant(const Instruction& instruction, const Operand& operand) {
   const bool is_newer = instruction.row->generation >= Generation::GFX11;
-  if (is_newer && name_of(instruction, operand).starts_with("v_pk_fmac_f16")) {
+  if (is_newer && std::string_view(instruction.row->mnemonic).starts_with("v_pk_fmac_f16")) {
     const uint32_t low = instruction.literal & 0xffff;
     const bool is_small = low <= 64 || contains(kHalfFloats, static_cast<uint16_t>(low));
     return is_inline_integer(static_cast<int32_t>(instruction.literal)) ||
            (instruction.literal >> 16 == low && is_small);
   }
-  if (takes_bf16(instruction, operand)) return is_inline_bf16(instruction.literal, operand.field != Field::SRC2);
   return is_inline(instruction.literal, literal_type(instruction, operand));
 }
 
@@ -169,7 +149,7 @@ void append_high(std::string& out, uint32_t literal) {
 /// Where a literal equals an inline constant "lit" tells an assembler that it is none.
 void append_literal(std::string& out, const Instruction& instruction, const Operand& operand) {
   const OperandType type = literal_type(instruction, operand);
-  const bool is_16_bits = !takes_bf16(instruction, operand) && (type == OperandType::F16 || type == OperandType::B16);
+  const bool is_16_bits = type == OperandType::F16 || type == OperandType::B16;
   if (!equals_constant(instruction, operand)) {
     return append_hex(out, is_16_bits ? instruction.literal & 0xffff : instruction.literal);
   }
