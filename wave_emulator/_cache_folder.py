@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -26,3 +29,17 @@ def make_folder(path: Path) -> None:
     if not path.is_dir():
         make_folder(path.parent)
         path.mkdir(exist_ok=True, mode=0o700)
+
+
+@contextlib.contextmanager
+def new_folder_for(path: Path) -> Iterator[Path]:
+    """A folder that is not there yet, beside a path whose content is made in it; what is left of it is removed."""
+    make_folder(path.parent)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".new-") as folder:
+        yield Path(folder) / "made"
+
+
+def keep(made: Path, path: Path) -> None:
+    """Move a whole folder to its place, where no other process was first."""
+    with contextlib.suppress(OSError):
+        made.rename(path)

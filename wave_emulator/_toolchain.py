@@ -8,18 +8,16 @@ docs/hip_emulator.md says how to compile with it.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from wave_emulator import _hip, library
-from wave_emulator._cache_folder import cache_folder, make_folder
+from wave_emulator._cache_folder import cache_folder, keep, new_folder_for
 
 HEADERS = Path("/usr/include/hip")
 # Of the distribution's device libraries. Where they lie among a clang's own files, its release is in their path.
@@ -41,11 +39,20 @@ ISA_VERSIONS = {
     "gfx942": 9402,
     "gfx950": 9500,
     "gfx1030": 10300,
+    "gfx1031": 10301,
+    "gfx1032": 10302,
+    "gfx1033": 10303,
+    "gfx1034": 10304,
+    "gfx1035": 10305,
+    "gfx1036": 10306,
     "gfx1100": 11000,
     "gfx1101": 11001,
     "gfx1102": 11002,
+    "gfx1103": 11003,
     "gfx1150": 11500,
     "gfx1151": 11501,
+    "gfx1152": 11502,
+    "gfx1153": 11503,
     "gfx1200": 12000,
     "gfx1201": 12001,
     "gfx9-generic": 9000,
@@ -104,11 +111,9 @@ def kept(clang: str) -> Path:
     """The folder in the cache, which is made where it is missing. Raises what make() raises."""
     folder = folder_in_cache(clang)
     if not folder.is_dir():
-        make_folder(folder.parent)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as new:
-            make(Path(new) / "rocm", clang)
-            with contextlib.suppress(OSError):  # another process was first
-                (Path(new) / "rocm").rename(folder)
+        with new_folder_for(folder) as made:
+            make(made, clang)
+            keep(made, folder)
     return folder
 
 

@@ -17,8 +17,6 @@ import os
 import shlex
 import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,7 +25,7 @@ import torch
 from torch.utils.hipify import version as hipify
 
 from wave_emulator import _hip, _toolchain, library
-from wave_emulator._cache_folder import cache_folder, make_folder
+from wave_emulator._cache_folder import cache_folder, keep, new_folder_for
 from wave_runtime._compile import _clang
 from wave_runtime._compile._unit import CompileError, Unit, run
 from wave_runtime._emulate import _hip_headers, _torch_headers
@@ -130,11 +128,11 @@ class _Home:
             )
         self._find_rocm()
         if not (self.path / "include").is_dir():
-            with self._new() as home:
+            with new_folder_for(self.path) as home:
                 self._fill(home)
                 self.make_programs()
                 for part in ("lib", "include"):  # where the last is, all is
-                    self._keep(home / part, self.path / part)
+                    keep(home / part, self.path / part)
         return str(self.path / "include")
 
     def make_programs(self) -> None:
@@ -144,7 +142,7 @@ class _Home:
         """
         if not self.path.is_dir():
             self._find_rocm()
-            with self._new() as home:
+            with new_folder_for(self.path) as home:
                 (home / ".info").mkdir(parents=True)
                 (home / ".info" / "version").write_text(".".join(_toolchain.release_of(self.rocm).values()) + "\n")
                 for name in ("rocminfo", "rocm_agent_enumerator"):  # of the GPU that there is in an emulation
@@ -154,18 +152,7 @@ class _Home:
                 rocms = shlex.quote(str(self.rocm / "bin" / "hipcc"))
                 hipcc.write_text(f'#!/bin/sh\nexec {rocms} -gline-tables-only "$@"\n')
                 hipcc.chmod(0o755)
-                self._keep(home, self.path)
-
-    @contextlib.contextmanager
-    def _new(self) -> Iterator[Path]:
-        """A folder that is not there yet, beside the path, and is gone afterwards."""
-        make_folder(self.path.parent)
-        with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=".new-") as folder:
-            yield Path(folder) / "home"
-
-    def _keep(self, made: Path, path: Path) -> None:
-        with contextlib.suppress(OSError):  # another process was first
-            made.rename(path)
+                keep(home, self.path)
 
     def _find_rocm(self) -> None:
         """Make the folder in the place of ROCm's, if there is no ROCm. Raises RuntimeError where there is no HIP."""
