@@ -85,7 +85,8 @@ def test_all_code_of_any_level_has_no_mistake(target: str, level: str, tmp_path:
     assert len(check(target, list(SOURCES), tmp_path, level=level, tools="all")) >= 10
 
 
-RDNA = ("gfx1030", "gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201")
+RDNA = ("gfx1030", "gfx1036", "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153")
+RDNA += ("gfx1200", "gfx1201")
 
 
 @pytest.mark.long

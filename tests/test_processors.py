@@ -139,25 +139,26 @@ print(kernel.occupancy(block=256, shared_memory=16 * 1024))
 def test_a_processor_of_one_file_may_share_the_instructions_of_another(tmp_path: Path) -> None:
     """It runs its own code, which no other processor does, and is profiled and read as they are."""
     code = f"""
-import ctypes; ctypes.CDLL({str(library_of("processor_gfx1103", tmp_path))!r})
+import ctypes; ctypes.CDLL({str(library_of("processor_gfx90c", tmp_path))!r})
 import torch, wave_runtime
 source = 'extern "C" __global__ void twice(float* a) {{ a[threadIdx.x] = 2 * expf(a[threadIdx.x]); }}'
-kernel = wave_runtime.compile(source, target="gfx1103", language="hip")["twice"]
+kernel = wave_runtime.compile(source, target="gfx90c", language="hip")["twice"]
 a = torch.zeros(64)
 with wave_runtime.sanitize() as report, wave_runtime.profile() as profile:
     kernel(a, grid=1, block=64)
 print(a.sum().item(), len(report.findings))
-print("s_endpgm" in kernel.asm["gfx1103"], kernel.coverage()["gfx1103"]["unsupported"])
-print(wave_runtime._C.emulator_processors()["gfx1103"]["multiprocessors"], profile.kernels[0].target)
+print("s_endpgm" in kernel.asm["gfx90c"], kernel.coverage()["gfx90c"]["unsupported"])
+print(wave_runtime._C.emulator_processors()["gfx90c"]["multiprocessors"], profile.kernels[0].target)
 """
-    assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx1103") == "128.0 0\nTrue {}\n6 gfx1103\n"
+    assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx90c") == "128.0 0\nTrue {}\n8 gfx90c\n"
     assert "128.0" in run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx942"), "its code runs beside that of the device"
 
 
 def test_an_unknown_processor_is_an_error() -> None:
     code = LAUNCH + "try:\n    launch()\nexcept ValueError as error:\n    print(error)"
     assert run(code, WAVE_RUNTIME_EMULATOR_PROCESSOR="gfx908") == (
-        "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx908: expected gfx1030 or gfx1100 or gfx1101 or gfx1102 or gfx1150 or "
-        "gfx1151 or gfx1200 or gfx1201 or gfx90a or gfx942 or gfx950, for instance "
+        "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx908: expected gfx1030 or gfx1031 or gfx1032 or gfx1033 or gfx1034 or "
+        "gfx1035 or gfx1036 or gfx1100 or gfx1101 or gfx1102 or gfx1103 or gfx1150 or gfx1151 or gfx1152 or gfx1153 or "
+        "gfx1200 or gfx1201 or gfx90a or gfx942 or gfx950, for instance "
         "WAVE_RUNTIME_EMULATOR_PROCESSOR=gfx942\n"
     )

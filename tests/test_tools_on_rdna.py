@@ -27,7 +27,8 @@ from wave_runtime._disasm import disassemble
 
 COMMITTED = list(itertools.product(("gfx1030", "gfx1201"), (32, 64)))
 OTHERS = [(target, 64) for target in ("gfx90a", "gfx942", "gfx950")]
-OTHERS += itertools.product(("gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200"), (32, 64))
+OTHERS += itertools.product(("gfx1036", "gfx1100", "gfx1101", "gfx1102", "gfx1103"), (32, 64))
+OTHERS += itertools.product(("gfx1150", "gfx1151", "gfx1152", "gfx1153", "gfx1200"), (32, 64))
 NEEDS = [pytest.mark.long, pytest.mark.needs("clang-22")]
 WAVES = pytest.mark.parametrize(
     ("target", "lanes"), [*COMMITTED, *(pytest.param(target, lanes, marks=NEEDS) for target, lanes in OTHERS)]

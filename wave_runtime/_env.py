@@ -48,7 +48,7 @@ VARIABLES = {
     "CMPLR_ROOT": "where oneAPI's SYCL is, if intel-sycl-rt is not installed",
     "CXX": "the compiler of what calls SYCL",
     "XDG_CACHE_HOME": "the user's cache folder, if WAVE_RUNTIME_CACHE_DIR is not set",
-    "WAVE_RUNTIME_EMULATOR_PROCESSOR": "the emulated processor: gfx90a, gfx942, gfx950, gfx1030, gfx1100 to gfx1201",
+    "WAVE_RUNTIME_EMULATOR_PROCESSOR": "the emulated processor: gfx90a, gfx942, gfx950, gfx1030 to gfx1201",
     "WAVE_RUNTIME_EMULATE": "a processor: programs find a GPU of this kind, which is emulated",
     "WAVE_RUNTIME_EMULATE_INDUCTOR": "1: torch.compile makes Triton kernels for the emulated GPU",
     "WAVE_RUNTIME_SIMD": "the emulator's vector instructions: portable, avx2 or avx512",

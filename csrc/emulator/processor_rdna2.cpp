@@ -1,9 +1,10 @@
-// RDNA2: gfx1030, of the AMD Radeon RX 6900 XT.
+// RDNA2: gfx1030, of the AMD Radeon RX 6900 XT, gfx1031 (RX 6700 XT), gfx1032 (RX 6600 XT), gfx1034 (RX 6500 XT), and
+// with the host's memory gfx1033 (Steam Deck), gfx1035 (Radeon 680M of Ryzen 9 6900HX), gfx1036 (Ryzen 9 7950X).
 #include "emulator/processor.h"
 
 namespace wave::emulator {
 
-// Compute units and clock: AMD's product page. Shader engines: "RDNA 2" white paper.
+// Compute units and clocks: AMD's product pages, and Valve's of the Steam Deck. Shader engines: "RDNA 2" white paper.
 // Scratch is what COMPUTE_TMPRING_SIZE.WAVESIZE can say for a wave (LLVM's GCNSubtarget, getMaxWaveScratchSize).
 ProcessorTraits rdna2() {
   return {
@@ -33,7 +34,28 @@ ProcessorTraits rdna2() {
 }
 
 namespace {
-const ProcessorRegistration gfx1030(rdna2());
+
+/// They have gfx1030's instructions.
+ProcessorTraits like_gfx1030(const char* name, u32 compute_units, u32 engines, u32 clock, bool is_integrated) {
+  ProcessorTraits traits = rdna2();
+  traits.name = traits.code = name;
+  traits.limits = *find_processor(name)->limits;
+  traits.compute_units = compute_units;
+  traits.engines = engines;
+  traits.units_per_engine = compute_units / engines;
+  traits.clock = clock;
+  traits.is_integrated = is_integrated;
+  return traits;
 }
+
+const ProcessorRegistration gfx1030(rdna2());
+const ProcessorRegistration gfx1031(like_gfx1030("gfx1031", 40, 2, 2'581'000, false));
+const ProcessorRegistration gfx1032(like_gfx1030("gfx1032", 32, 2, 2'589'000, false));
+const ProcessorRegistration gfx1033(like_gfx1030("gfx1033", 8, 1, 1'600'000, true));
+const ProcessorRegistration gfx1034(like_gfx1030("gfx1034", 16, 1, 2'815'000, false));
+const ProcessorRegistration gfx1035(like_gfx1030("gfx1035", 12, 1, 2'400'000, true));
+const ProcessorRegistration gfx1036(like_gfx1030("gfx1036", 2, 1, 2'200'000, true));
+
+}  // namespace
 
 }  // namespace wave::emulator

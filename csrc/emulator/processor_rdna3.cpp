@@ -1,5 +1,6 @@
-// RDNA3: gfx1100, of the AMD Radeon RX 7900 XTX, gfx1101 (RX 7800 XT), gfx1102 (RX 7600); and RDNA3.5: gfx1150 (Radeon
-// 890M of Ryzen AI 9 HX 370), gfx1151 (Radeon 8060S of Ryzen AI Max+ 395).
+// RDNA3: gfx1100, of the AMD Radeon RX 7900 XTX, gfx1101 (RX 7800 XT), gfx1102 (RX 7600), gfx1103 (Radeon 780M of Ryzen
+// 7 7840U); and RDNA3.5: gfx1150 (Radeon 890M of Ryzen AI 9 HX 370), gfx1151 (Radeon 8060S of Ryzen AI Max+ 395),
+// gfx1152 (Radeon 860M of Ryzen AI 7 350), gfx1153 (Radeon 820M of Ryzen AI 5 330).
 #include "emulator/processor.h"
 
 namespace wave::emulator {
@@ -35,7 +36,7 @@ ProcessorTraits rdna3() {
 
 namespace {
 
-ProcessorTraits like_gfx1100(const char* name, u32 compute_units, u32 engines, u32 clock) {
+ProcessorTraits like_gfx1100(const char* name, u32 compute_units, u32 engines, u32 clock, bool is_integrated) {
   ProcessorTraits traits = rdna3();
   traits.name = traits.code = name;
   traits.limits = *find_processor(name)->limits;
@@ -43,23 +44,26 @@ ProcessorTraits like_gfx1100(const char* name, u32 compute_units, u32 engines, u
   traits.engines = engines;
   traits.units_per_engine = compute_units / engines;
   traits.clock = clock;
+  traits.is_integrated = is_integrated;
   return traits;
 }
 
 /// RDNA3.5. Their memory is the host's (AMD's product pages: "integrated graphics").
 ProcessorTraits like_gfx1150(const char* name, u32 compute_units, u32 engines, u32 clock) {
-  ProcessorTraits traits = like_gfx1100(name, compute_units, engines, clock);
+  ProcessorTraits traits = like_gfx1100(name, compute_units, engines, clock, true);
   traits.instructions = "gfx1150";
-  traits.is_integrated = true;
   traits.wait_rules &= ~wait_rule::kTransToVectors;
   return traits;
 }
 
 const ProcessorRegistration gfx1100(rdna3());
-const ProcessorRegistration gfx1101(like_gfx1100("gfx1101", 60, 3, 2'430'000));
-const ProcessorRegistration gfx1102(like_gfx1100("gfx1102", 32, 2, 2'655'000));
+const ProcessorRegistration gfx1101(like_gfx1100("gfx1101", 60, 3, 2'430'000, false));
+const ProcessorRegistration gfx1102(like_gfx1100("gfx1102", 32, 2, 2'655'000, false));
+const ProcessorRegistration gfx1103(like_gfx1100("gfx1103", 12, 1, 2'700'000, true));
 const ProcessorRegistration gfx1150(like_gfx1150("gfx1150", 16, 1, 2'900'000));
 const ProcessorRegistration gfx1151(like_gfx1150("gfx1151", 40, 2, 2'900'000));
+const ProcessorRegistration gfx1152(like_gfx1150("gfx1152", 8, 1, 3'000'000));
+const ProcessorRegistration gfx1153(like_gfx1150("gfx1153", 2, 1, 2'800'000));
 
 }  // namespace
 

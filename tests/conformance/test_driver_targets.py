@@ -70,9 +70,9 @@ def test_built_for_another_processor(driver: Driver) -> None:
     with pytest.raises(ValueError, match="kernel 'take' was built for gfx908, ") as caught:
         kernel(driver.zeros(2), 1, 0, grid=1, block=64)
     expected = {
-        "emulator": "emulator, which launches on CPU tensors, runs code for gfx942, gfx1030, gfx1100, gfx1101, "
-        "gfx1102, gfx1150, gfx1151, gfx1200, gfx1201, gfx9-generic, gfx90a, gfx950, and for generic targets "
-        "that cover these: move the tensors",
+        "emulator": "emulator, which launches on CPU tensors, runs code for gfx942, gfx1030, gfx1031, gfx1032, "
+        "gfx1033, gfx1034, gfx1035, gfx1036, gfx1100, gfx1101, gfx1102, gfx1103, gfx1150, gfx1151, gfx1152, gfx1153, "
+        "gfx1200, gfx1201, gfx9-generic, gfx90a, gfx950, and for generic targets that cover these: move the tensors",
         "hip-emulator": r"cpu \(hip\) \(.*\) is gfx942.*: build the kernel for it, or load a bundle that has an entry",
     }
     nvidia = rf"cuda:0 \(.*\) is {driver.target}: build the kernel for it, or load a bundle that has an entry"

@@ -114,10 +114,8 @@ def test_a_product_that_gfx9_has_in_another_place(form: str, modifiers: str) -> 
 @pytest.mark.parametrize(
     ("processor", "generic"),
     [
-        ("gfx1031", "gfx10-3-generic"),
-        ("gfx1036", "gfx10-3-generic"),
-        ("gfx1103", "gfx11-generic"),
-        ("gfx1152", "gfx11-generic"),
+        ("gfx904", "gfx9-generic"),
+        ("gfx90c", "gfx9-generic"),
         ("gfx1010", None),
         ("gfx1250", None),
     ],

@@ -15,7 +15,7 @@ CDNA = ("gfx90a", "gfx942", "gfx950")
 CDNA3 = ("gfx942", "gfx950")
 GFX9 = (*CDNA, "gfx9-generic")
 RDNA = ("gfx1100", "gfx1150", "gfx1201")
-RELATED = ("gfx1101", "gfx1102", "gfx1151", "gfx1200")  # to one of these
+RELATED = ("gfx1101", "gfx1102", "gfx1103", "gfx1151", "gfx1152", "gfx1153", "gfx1200")  # to one of these
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ RULES = [
         "v_rcp_f32 v40, v41",
         "v_add_f32 v42, v40, v40",
         6,
-        ("gfx1100", "gfx1101", "gfx1102"),
+        ("gfx1100", "gfx1101", "gfx1102", "gfx1103"),
         between="v_mov_b32 v50, v51",
     ),
     Rule(

@@ -34,7 +34,9 @@ LANES = {
     "gfx90a": 64,
     "gfx942": 64,
     "gfx950": 64,
-    **dict.fromkeys(("gfx1030", "gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201"), 32),
+    **dict.fromkeys(("gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"), 32),
+    **dict.fromkeys(("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"), 32),
+    **dict.fromkeys(("gfx1200", "gfx1201"), 32),
 }  # of a wave, where the compiler is not told otherwise
 # What reaches other parts of the compiler, and so other instructions. Not clang 19's GlobalISel, which keeps values
 # that differ between lanes in scalar registers. Not -disable-machine-cse, without whose pass clang 22 leaves copies of
