@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Compares the built disassembler with LLVM 22's on many random instructions. The tests do so with few."""
+"""Compares the built disassembler with LLVM 22's on many instructions, random ones or those with each value of a field.
+The tests do so with few."""
 
 import argparse
+import itertools
 import struct
 import sys
 import time
@@ -48,17 +50,19 @@ def main() -> int:
     parser.add_argument("--processor", default="gfx942")
     parser.add_argument("--words", type=int, default=1_000_000, help="number of instructions")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--each-value", action="store_true", help="not random ones, but each value of each field")
     arguments = parser.parse_args()
     known, ours = table(arguments.processor), disassembler(arguments.processor)
     llvm, sampler = Disassembler(arguments.processor), Sampler(known.rows, arguments.seed)
+    words = sampler.each_value() if arguments.each_value else sampler.any(arguments.words)
     counts: Counter[str] = Counter()
     begin = time.monotonic()
-    for done in range(0, arguments.words, BATCH):
-        report = compare(llvm, ours, known, sampler.any(min(BATCH, arguments.words - done)))
+    while batch := list(itertools.islice(words, BATCH)):
+        report = compare(llvm, ours, known, batch)
         counts += report.counts
         for line in report.mismatches[:20]:
             print(line)
-    print(f"{arguments.words} instructions, {time.monotonic() - begin:.0f} s")
+    print(f"{counts.total()} instructions, {time.monotonic() - begin:.0f} s")
     for name, count in sorted(counts.items()):
         print(f"{count:12} {name}")
     return int(counts["mismatch"] > 0)

@@ -23,7 +23,7 @@ def put(words: Words, bits: int) -> Words:
 
 def legal(row: Row, sampler: Sampler, processor: str) -> tuple[Words, dict[str, Any]]:
     """A random instruction of a row with zeros in the bits that are ignored, decoded."""
-    for _ in range(300):
+    for _ in range(3000):
         words = sampler.of_row(row)
         words = put(words, join(words) & ~row.ignored)
         decoded = decode(*words, processor=processor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import check_isa
@@ -57,6 +58,17 @@ def test_random_instructions_read_alike(processor: str, count: int) -> None:
     report = compare(Disassembler(processor), check_isa.disassembler(processor), known, words)
     assert report.mismatches == []
     assert report.counts["equal"] + report.counts["equal but for ignored bits"] > count // 2
+
+
+@pytest.mark.parametrize("step", [101, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_each_value_of_each_field_reads_alike(processor: str, step: int) -> None:
+    """Or every 101st, which are some 20,000."""
+    known = check_isa.table(processor)
+    words = itertools.islice(Sampler(known.rows, 0).each_value(), 0, None, step)
+    report = compare(Disassembler(processor), check_isa.disassembler(processor), known, words)
+    assert report.mismatches == []
+    assert report.counts["equal"] > 1_000_000 // step
 
 
 @pytest.mark.parametrize("processor", first_or_long(PROCESSORS, 4))

@@ -69,6 +69,15 @@ class Sampler:
         words = split(bits, length, literal)
         return words if len(words) >= LEAST else (*words, self._random.getrandbits(32))
 
+    def each_value(self) -> Iterator[Words]:
+        """Each value of each field of every row, of those with more than nine bits CODES; all other fields are zero."""
+        for row in self._rows:
+            length = format_bits(row.generation, row.format)
+            for field in self._fields[row.format].values():
+                for value in range(1 << field.width) if field.width <= 9 else CODES:
+                    words = split(field.put(0, value) & ~row.mask | row.match, length, LITERALS[-1])
+                    yield words if len(words) >= LEAST else (*words, 0)
+
     def literals(self) -> Iterator[Words]:
         """Each of LITERALS as each source of every row that may be one, and as all of its sources."""
         for row in self._rows:
