@@ -18,6 +18,7 @@ import wave_runtime
 from wave_runtime import _C, _emulate
 
 PROCESSORS = sorted(_C.emulator_processors())
+INTEGRATED = ("gfx1033", "gfx1035", "gfx1036", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153")
 
 
 # --- beginning and end ---
@@ -110,7 +111,7 @@ def test_properties(target: str) -> None:
         assert properties.multi_processor_count == figures["multiprocessors"]
         assert properties.warp_size == figures["lanes"]
         assert properties.total_memory > 0
-        assert properties.is_integrated == (target in ("gfx1150", "gfx1151"))
+        assert properties.is_integrated == (target in INTEGRATED)
         assert torch.cuda.get_device_capability() == (properties.major, properties.minor)
         assert torch.cuda.is_tf32_supported() == (target in ("gfx942", "gfx950"))
         assert _C.describe_driver("emulator")["devices"][0]["target"] == figures["code"]

@@ -106,7 +106,7 @@ def test_the_emulators_speed() -> None:
     assert lines[2].split(" | ")[3:5] == ["one core, ms", "2 cores, ms"]
     assert lines[4] == "| `add` | 4x5 | 1,234 | 2.00 | 1.05 | 3.0 | | 1.3 | |"
     assert lines[8:10] == [
-        "| add: 2 cores against one | 1.91 | at least 1.95 | no |",
+        "| add: 2 cores against one | 1.906 | at least 1.95 | no |",
         "| launch, us | 3 | at most 4 | yes |",
     ]
     assert "100 GFLOP/s" in lines[-1]

@@ -189,7 +189,7 @@ def emulating(found: Any) -> str:
     goals = [
         (
             goal["name"],
-            f"{goal['value']:.3g}",
+            f"{goal['value']:.4g}",
             f"{'at least' if goal['at_least'] else 'at most'} {goal['goal']:.3g}",
             "yes" if goal["is_met"] else "no",
         )
