@@ -39,6 +39,18 @@ ProcessorTraits with_retries(ProcessorTraits traits) {
 
 }  // namespace
 
+ProcessorTraits of_family(ProcessorTraits family, const char* name, u32 compute_units, u32 engines, u32 clock,
+                          bool is_integrated) {
+  family.name = family.code = name;
+  family.limits = *find_processor(name)->limits;
+  family.compute_units = compute_units;
+  family.engines = engines;
+  family.units_per_engine = compute_units / engines;
+  family.clock = clock;
+  family.is_integrated = is_integrated;
+  return family;
+}
+
 ProcessorRegistration::ProcessorRegistration(const ProcessorTraits& traits)
     : traits_(with_retries(traits)), next_(last.load()) {
   while (!last.compare_exchange_weak(next_, this)) {

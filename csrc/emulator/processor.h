@@ -63,6 +63,13 @@ ProcessorTraits rdna2();
 ProcessorTraits rdna3();
 ProcessorTraits rdna4();
 
+inline constexpr bool kIntegrated = true;
+
+/// One of a family that runs code of its own, with its limits and the figures of a device that has it, whose engines
+/// have equally many of the compute units.
+ProcessorTraits of_family(ProcessorTraits family, const char* name, u32 compute_units, u32 engines, u32 clock,
+                          bool is_integrated = false);
+
 /// Makes a processor known, from the constructors of the library that has it: of static storage.
 class ProcessorRegistration {
  public:

@@ -35,26 +35,13 @@ ProcessorTraits rdna2() {
 
 namespace {
 
-/// They have gfx1030's instructions.
-ProcessorTraits like_gfx1030(const char* name, u32 compute_units, u32 engines, u32 clock, bool is_integrated) {
-  ProcessorTraits traits = rdna2();
-  traits.name = traits.code = name;
-  traits.limits = *find_processor(name)->limits;
-  traits.compute_units = compute_units;
-  traits.engines = engines;
-  traits.units_per_engine = compute_units / engines;
-  traits.clock = clock;
-  traits.is_integrated = is_integrated;
-  return traits;
-}
-
 const ProcessorRegistration gfx1030(rdna2());
-const ProcessorRegistration gfx1031(like_gfx1030("gfx1031", 40, 2, 2'581'000, false));
-const ProcessorRegistration gfx1032(like_gfx1030("gfx1032", 32, 2, 2'589'000, false));
-const ProcessorRegistration gfx1033(like_gfx1030("gfx1033", 8, 1, 1'600'000, true));
-const ProcessorRegistration gfx1034(like_gfx1030("gfx1034", 16, 1, 2'815'000, false));
-const ProcessorRegistration gfx1035(like_gfx1030("gfx1035", 12, 1, 2'400'000, true));
-const ProcessorRegistration gfx1036(like_gfx1030("gfx1036", 2, 1, 2'200'000, true));
+const ProcessorRegistration gfx1031(of_family(rdna2(), "gfx1031", 40, 2, 2'581'000));
+const ProcessorRegistration gfx1032(of_family(rdna2(), "gfx1032", 32, 2, 2'589'000));
+const ProcessorRegistration gfx1033(of_family(rdna2(), "gfx1033", 8, 1, 1'600'000, kIntegrated));
+const ProcessorRegistration gfx1034(of_family(rdna2(), "gfx1034", 16, 1, 2'815'000));
+const ProcessorRegistration gfx1035(of_family(rdna2(), "gfx1035", 12, 1, 2'400'000, kIntegrated));
+const ProcessorRegistration gfx1036(of_family(rdna2(), "gfx1036", 2, 1, 2'200'000, kIntegrated));
 
 }  // namespace
 

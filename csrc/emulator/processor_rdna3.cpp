@@ -36,34 +36,22 @@ ProcessorTraits rdna3() {
 
 namespace {
 
-ProcessorTraits like_gfx1100(const char* name, u32 compute_units, u32 engines, u32 clock, bool is_integrated) {
-  ProcessorTraits traits = rdna3();
-  traits.name = traits.code = name;
-  traits.limits = *find_processor(name)->limits;
-  traits.compute_units = compute_units;
-  traits.engines = engines;
-  traits.units_per_engine = compute_units / engines;
-  traits.clock = clock;
-  traits.is_integrated = is_integrated;
-  return traits;
-}
-
-/// RDNA3.5. Their memory is the host's (AMD's product pages: "integrated graphics").
-ProcessorTraits like_gfx1150(const char* name, u32 compute_units, u32 engines, u32 clock) {
-  ProcessorTraits traits = like_gfx1100(name, compute_units, engines, clock, true);
+/// Their memory is the host's (AMD's product pages: "integrated graphics").
+ProcessorTraits rdna35(const char* name, u32 compute_units, u32 engines, u32 clock) {
+  ProcessorTraits traits = of_family(rdna3(), name, compute_units, engines, clock, kIntegrated);
   traits.instructions = "gfx1150";
   traits.wait_rules &= ~wait_rule::kTransToVectors;
   return traits;
 }
 
 const ProcessorRegistration gfx1100(rdna3());
-const ProcessorRegistration gfx1101(like_gfx1100("gfx1101", 60, 3, 2'430'000, false));
-const ProcessorRegistration gfx1102(like_gfx1100("gfx1102", 32, 2, 2'655'000, false));
-const ProcessorRegistration gfx1103(like_gfx1100("gfx1103", 12, 1, 2'700'000, true));
-const ProcessorRegistration gfx1150(like_gfx1150("gfx1150", 16, 1, 2'900'000));
-const ProcessorRegistration gfx1151(like_gfx1150("gfx1151", 40, 2, 2'900'000));
-const ProcessorRegistration gfx1152(like_gfx1150("gfx1152", 8, 1, 3'000'000));
-const ProcessorRegistration gfx1153(like_gfx1150("gfx1153", 2, 1, 2'800'000));
+const ProcessorRegistration gfx1101(of_family(rdna3(), "gfx1101", 60, 3, 2'430'000));
+const ProcessorRegistration gfx1102(of_family(rdna3(), "gfx1102", 32, 2, 2'655'000));
+const ProcessorRegistration gfx1103(of_family(rdna3(), "gfx1103", 12, 1, 2'700'000, kIntegrated));
+const ProcessorRegistration gfx1150(rdna35("gfx1150", 16, 1, 2'900'000));
+const ProcessorRegistration gfx1151(rdna35("gfx1151", 40, 2, 2'900'000));
+const ProcessorRegistration gfx1152(rdna35("gfx1152", 8, 1, 3'000'000));
+const ProcessorRegistration gfx1153(rdna35("gfx1153", 2, 1, 2'800'000));
 
 }  // namespace
 

@@ -35,20 +35,8 @@ ProcessorTraits rdna4() {
 }
 
 namespace {
-
-ProcessorTraits like_gfx1200() {
-  ProcessorTraits traits = rdna4();
-  traits.name = traits.code = "gfx1200";
-  traits.limits = *find_processor("gfx1200")->limits;
-  traits.compute_units = 32;
-  traits.engines = 2;
-  traits.clock = 3'130'000;
-  return traits;
-}
-
-const ProcessorRegistration gfx1200(like_gfx1200());
+const ProcessorRegistration gfx1200(of_family(rdna4(), "gfx1200", 32, 2, 3'130'000));
 const ProcessorRegistration gfx1201(rdna4());
-
 }  // namespace
 
 }  // namespace wave::emulator

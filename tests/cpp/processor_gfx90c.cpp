@@ -5,17 +5,12 @@
 namespace {
 
 wave::emulator::ProcessorTraits graphics_of_ryzen_5000() {
-  wave::emulator::ProcessorTraits traits = wave::emulator::cdna2();
-  traits.name = traits.code = "gfx90c";
+  using namespace wave::emulator;
+  ProcessorTraits traits = of_family(cdna2(), "gfx90c", 8, 1, 2'000'000, kIntegrated);
   traits.instructions = "gfx9-generic";
   traits.settings = ":xnack-";
-  traits.wait_rules = wave::emulator::wait_rule::kGfx9 | wave::emulator::wait_rule::kStoreToVector1;
-  traits.limits = *wave::find_processor("gfx90c")->limits;
-  traits.compute_units = traits.units_per_engine = 8;
-  traits.engines = 1;
-  traits.clock = 2'000'000;
+  traits.wait_rules = wait_rule::kGfx9 | wait_rule::kStoreToVector1;
   traits.packs_work_items = false;
-  traits.is_integrated = true;
   return traits;
 }
 
