@@ -232,6 +232,58 @@ def test_device_contexts(gpu: object) -> None:
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
 
 
+TYPES = {
+    "HalfTensor": torch.float16,
+    "BFloat16Tensor": torch.bfloat16,
+    "FloatTensor": torch.float32,
+    "DoubleTensor": torch.float64,
+    "ByteTensor": torch.uint8,
+    "CharTensor": torch.int8,
+    "ShortTensor": torch.int16,
+    "IntTensor": torch.int32,
+    "LongTensor": torch.int64,
+    "BoolTensor": torch.bool,
+}
+
+
+@pytest.mark.parametrize(("name", "dtype"), TYPES.items())
+def test_types_of_tensors(gpu: object, name: str, dtype: torch.dtype) -> None:
+    """torch.cuda.FloatTensor and its like make tensors, convert them, and know those of their dtype."""
+    kind = getattr(torch.cuda, name)
+    host = torch.ones(2, 3, dtype=dtype)
+    makers: list[Callable[[], torch.Tensor]] = [
+        lambda: kind(2, 3).fill_(1),
+        lambda: kind(torch.Size((2, 3)), device="cuda:1").fill_(1),
+        lambda: kind([[1, 1, 1], [1, 1, 1]]),
+        lambda: torch.ones(2, 3).type(kind),
+        lambda: host.type(kind, non_blocking=True),
+        lambda: host.type(f"torch.cuda.{name}"),
+    ]
+    for make in makers:
+        made = make()
+        assert torch.equal(made, host)
+        assert isinstance(made, kind)
+        assert made.cuda() is made
+        made.zero_()
+        assert host.all()
+    assert (kind.dtype, kind.is_cuda, repr(kind)) == (dtype, True, f"<class 'torch.cuda.{name}'>")
+    assert not isinstance(torch.ones(2, dtype=torch.complex64), kind)
+
+
+@pytest.mark.filterwarnings("ignore:torch.set_default_tensor_type:UserWarning")
+def test_the_default_type_of_tensors(gpu: object) -> None:
+    assert torch.ones(2).type(torch.float64).type() == "torch.DoubleTensor"
+    assert torch.nn.Linear(2, 2).type(torch.cuda.HalfTensor).weight.dtype == torch.float16
+    try:
+        for kind in (torch.cuda.DoubleTensor, "torch.cuda.DoubleTensor"):
+            torch.set_default_tensor_type(kind)
+            assert torch.ones(2).dtype == torch.Tensor(2).dtype == torch.float64
+            torch.set_default_tensor_type(torch.FloatTensor)
+            assert torch.ones(2).dtype == torch.float32
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 def test_random_numbers(gpu: object) -> None:
     torch.cuda.manual_seed(7)
     state = torch.cuda.get_rng_state()

@@ -17,7 +17,17 @@ import torch
 
 from wave_emulator import _hip
 from wave_runtime import _C, _device, _environment, _torch
-from wave_runtime._emulate import _cuda, _distributed, _extensions, _gpu, _graphs, _inductor, _operators, _tensors
+from wave_runtime._emulate import (
+    _cuda,
+    _distributed,
+    _extensions,
+    _gpu,
+    _graphs,
+    _inductor,
+    _operators,
+    _tensor_types,
+    _tensors,
+)
 from wave_runtime._emulate._patches import Patches
 from wave_runtime._fork import Lock
 
@@ -182,6 +192,7 @@ def inductor_of_environment() -> bool:
 def _replace(patches: Patches) -> None:
     """Replace what programs ask of torch."""
     _tensors.replace(patches)
+    _tensor_types.replace(patches)
     _operators.replace(patches)
     _distributed.replace(patches)
     _extensions.replace(patches)
@@ -231,7 +242,7 @@ def _codes(module: ModuleType) -> Iterator[CodeType]:
 
 
 # They are called from Python code that Dynamo runs, and by Dynamo itself.
-for _code in (code for module in (_cuda, _gpu, _graphs, _tensors) for code in _codes(module)):
+for _code in (code for module in (_cuda, _gpu, _graphs, _tensor_types, _tensors) for code in _codes(module)):
     _torch.run_as_it_is(_code)
 
 

@@ -35,7 +35,7 @@ def _is_marked(tensor: torch.Tensor, mark: str) -> bool:
     return _has_storage(tensor) and hasattr(tensor.untyped_storage(), mark)
 
 
-def _marked(tensor: Any, mark: str = ON_GPU) -> Any:
+def marked(tensor: Any, mark: str = ON_GPU) -> Any:
     """The tensor, whose storage is marked where it has one."""
     if _has_storage(tensor):
         setattr(tensor.untyped_storage(), mark, True)
@@ -51,7 +51,7 @@ def _moved(before: torch.Tensor, after: torch.Tensor, to_gpu: bool) -> torch.Ten
     is_shared = after.untyped_storage().data_ptr() == before.untyped_storage().data_ptr()
     if is_shared and not (to_gpu and _is_marked(before, ON_GPU)):
         after = after.clone()
-    return _marked(after) if to_gpu else after
+    return marked(after) if to_gpu else after
 
 
 def _factory(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,11 +64,11 @@ def _factory(original: Callable[..., Any]) -> Callable[..., Any]:
             options["pin_memory"] = False
         if options.get("device") is not None and names_gpu(options["device"]):
             options["device"] = CPU
-            return _marked(original(*args, **options))
+            return marked(original(*args, **options))
         made = original(*args, **options)
         if options.get("device") is None and args and _is_marked(args[0], ON_GPU):
-            return _marked(made)  # it is made where its model is
-        return _marked(made, PINNED) if is_pinned else made
+            return marked(made)  # it is made where its model is
+        return marked(made, PINNED) if is_pinned else made
 
     return make
 
@@ -126,7 +126,7 @@ def _cpu(self: torch.Tensor, **options: Any) -> torch.Tensor:
 
 def _pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
     """What Tensor.pin_memory does."""
-    return self if _is_pinned(self) else _marked(self.clone(), PINNED)
+    return self if _is_pinned(self) else marked(self.clone(), PINNED)
 
 
 def _is_pinned(self: torch.Tensor, device: Any = None) -> bool:
