@@ -5,6 +5,7 @@
 #include <ATen/core/op_registration/op_registration.h>
 #include <ATen/cuda/CUDABlas.h>
 #include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAUtils.h>
 #include <ATen/cuda/EmptyTensor.h>
 #include <ATen/ops/full_like.h>
 #include <Python.h>
@@ -51,6 +52,7 @@ hipblasDatatype_t type_of(at::ScalarType type) {
 // transposed.
 at::Tensor products(const at::Tensor& a, const at::Tensor& b, double beta, int64_t rows, bool is_torchs) {
   TORCH_CHECK(!at::cuda::detail::maybeOverlappingIndices(a), "elements of a share their memory");
+  TORCH_CHECK(at::cuda::check_device({a, b}), "a and b are not on the current device");
   const int64_t count = a.size(0), columns = b.size(1), depth = a.size(2);
   at::Tensor c = at::detail::empty_cuda({count, a.size(1), columns}, a.options());
   c.fill_(1);

@@ -23,9 +23,10 @@ CHANGES: dict[str, Sequence[tuple[str, str, int]]] = {
         (r"\bCUDA = 1,", "CUDA = CPU,", 1),
         (r"  _\(CUDA, extra\) *\\\n", "", 1),  # a list of cases
     ],
-    # Programs hand the number on to HIP, which knows no device -1.
+    # Programs hand the number on to HIP, which knows no device -1. Tensors are on each GPU that they are asked for.
     "c10/core/Device.h": [
-        (r"(DeviceIndex index\(\) const noexcept \{\s*return )index_;", r"\1index_ < 0 ? 0 : index_;", 1)
+        (r"(DeviceIndex index\(\) const noexcept \{\s*return )index_;", r"\1index_ < 0 ? 0 : index_;", 1),
+        (r"this->index_ == other\.index_;", "(is_cpu() || index_ == other.index_);", 1),
     ],
     # libtorch_cpu refuses what concerns pinned memory and streams.
     "c10/core/TensorOptions.h": [(r"pinned_memory_ = \*pinned_memory;", "pinned_memory_ = false;", 1)],
