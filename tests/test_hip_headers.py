@@ -17,6 +17,7 @@ SIGNATURES = {
     "votes": "values: *i32 const, results: *i64, mask: i64",
     "halves": "pairs: *f16 const, results: *f32",
     "sums": "pairs: *f16 const, halves: *f16, brains: *bf16",
+    "places": "results: *i32",
 }
 
 pytestmark = pytest.mark.needs("hip-compiler")
@@ -109,3 +110,11 @@ def test_atomic_sums_of_pairs(loaded: tuple[wave_runtime.Module, int]) -> None:
     halves, brains = torch.zeros(2, dtype=torch.float16), torch.zeros(2, dtype=torch.bfloat16)
     module["sums"](pairs, halves, brains, grid=1, block=lanes)
     assert halves.tolist() == brains.tolist() == pairs.sum(0).tolist()
+
+
+def test_parts_of_places_are_numbers(loaded: tuple[wave_runtime.Module, int]) -> None:
+    """threadIdx.x and its like, to templates, ``auto`` and operators of the program."""
+    module, _ = loaded
+    results = torch.zeros(12, dtype=torch.int32)
+    module["places"](results, grid=3, block=4)
+    assert results.tolist() == [2 + 10 * (3 + 4)] * 12

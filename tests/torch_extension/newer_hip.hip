@@ -61,3 +61,25 @@ extern "C" __global__ void sums(const __half2* pairs, __half2* halves, __hip_bfl
   unsafeAtomicAdd(halves, pair);
   unsafeAtomicAdd(brains, __hip_bfloat162(__low2float(pair), __high2float(pair)));
 }
+
+template <class T>
+__device__ T with(T one, T other) {
+  return one + other;
+}
+
+// Operators of a program for its own vectors, which take every type.
+namespace vectors {
+template <class A, class B>
+__device__ A operator*(A a, B b) {
+  return A(a.x * b, a.y * b);
+}
+
+__device__ unsigned first() { return blockIdx.x * blockDim.x; }
+}  // namespace vectors
+
+extern "C" __global__ void places(unsigned* results) {
+  auto place = threadIdx.x;
+  place += vectors::first();
+  const dim3 block = blockDim;
+  results[place] = with(blockIdx.y, 2u) + 10 * with(gridDim.x, block.x);
+}

@@ -15,6 +15,16 @@ _MORE_TYPES = "".join(f", HIP_{each}" for each in _TYPES.split())
 _MORE = (r"HIP_C_64F = 5\n", f"HIP_C_64F = 5{_MORE_TYPES}\n", 1)
 _HALVES = (r"(struct __half2 \{.*?)unsigned short x;(\s*)unsigned short y;", r"\1__half x;\2__half y;", 1)
 _RECIPROCALS = (r"(__builtin_amdgcn_rcph)\(x\.([xy])\)", r"\1(x.data.\2)", 2)
+# The parts of threadIdx and its like are numbers, and not objects that turn into them, which have no operators.
+_PARTS = [
+    (
+        r"static constexpr __([XYZ]) ([xyz])\{\};",
+        r"__declspec(property(get = __get_\2)) R \2; __device__ R __get_\2() const noexcept { return __\1{}; }",
+        3,
+    ),
+    (r"template <typename F>\n(?:[#_][^\n]*\n){3}constexpr typename __HIP_Coordinates<F>[^\n]*\n", "", 3),
+    (r"return dim3\(x, y, z\);", "return dim3(__X{}, __Y{}, __Z{});", 1),
+]
 
 
 def _beside(count: int) -> tuple[str, str, int]:
@@ -25,8 +35,15 @@ def _beside(count: int) -> tuple[str, str, int]:
 # By the release of ROCm 5. As in ROCm 6 and in CUDA there are types of data for libraries, and the parts of a pair of
 # halves are halves.
 _CHANGES = {
-    "2": {"hip/library_types.h": [_MORE], "hip/amd_detail/amd_hip_fp16.h": [_beside(4), _HALVES]},
-    "7": {"hip/amd_detail/amd_hip_fp16.h": [_beside(6), _HALVES, _RECIPROCALS]},
+    "2": {
+        "hip/library_types.h": [_MORE],
+        "hip/amd_detail/amd_hip_fp16.h": [_beside(4), _HALVES],
+        "hip/amd_detail/amd_hip_runtime.h": _PARTS,
+    },
+    "7": {
+        "hip/amd_detail/amd_hip_fp16.h": [_beside(6), _HALVES, _RECIPROCALS],
+        "hip/amd_detail/amd_hip_runtime.h": _PARTS,
+    },
 }
 
 
