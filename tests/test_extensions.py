@@ -196,6 +196,18 @@ def test_a_torch_that_is_too_old(include_paths: Any, monkeypatch: pytest.MonkeyP
         include_paths()
 
 
+def test_a_header_that_was_not_converted(tmp_path: Path) -> None:
+    """As one is whose name hipify does not know: it says what to do."""
+    (tmp_path / "types.inl").write_text("#include <ATen/cuda/CUDAContext.h>\n")
+    (tmp_path / "source.cpp").write_text('#include "types.inl"\n')
+    ours = Path(_extensions.__file__).with_name("torch_hip") / "include"
+    options = ("-std=c++20", "-fsyntax-only", "-fmax-errors=1", f"-I{ours}", f"-I{_torch_headers.FOLDER}")
+    done = subprocess.run(["c++", *options, tmp_path / "source.cpp"], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "types.inl:1" in done.stderr
+    assert "files whose names end in .h, .hpp or .cuh" in done.stderr
+
+
 def test_complex_numbers_are_those_of_numpy(tmp_path: Path) -> None:
     """Where rocThrust's are not installed: on all four sides of each cut."""
     program = tmp_path / "complex_numbers"
