@@ -74,6 +74,19 @@ def test_kernels_do_not_leave_their_tensors(built: Path) -> None:
 
 
 @pytest.mark.needs("hip-compiler")
+def test_linkers_do_not_leave_the_library_out(built: Path, variables: dict[str, str], tmp_path: Path) -> None:
+    """By which tensors have bounds, of an extension that calls nothing of it: Ubuntu's link what is needed alone."""
+    (home,) = Path(variables["WAVE_RUNTIME_CACHE_DIR"]).glob("torch_hip/*/")
+    (tmp_path / "source.cpp").write_text("#include <torch/headeronly/core/DeviceType.h>\n")
+    options = [f"-I{home / 'include'}", f"-I{_torch_headers.FOLDER}", f"-L{home / 'lib'}", "-Wl,--as-needed", "-o"]
+    command = ["c++", "-std=c++20", "-shared", "-fPIC", "source.cpp", *options, "linked.so", "-lc10_hip"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    load = "import ctypes, torch; ctypes.CDLL('./linked.so'); print(open('/proc/self/maps').read())"
+    done = python("-c", load, cwd=tmp_path)
+    assert f"{home}/lib/libwave_torch_hip.so" in done.stdout, done.stderr
+
+
+@pytest.mark.needs("hip-compiler")
 def test_the_sanitizer_names_the_line(built: Path) -> None:
     done = check(built, "behind_the_end", "--tools", "memory", command="sanitize")
     lines = (built / "kernels.hip").read_text().splitlines()

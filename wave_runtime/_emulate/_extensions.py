@@ -220,9 +220,14 @@ class _Home:
         # The stable ABI declares what it has for GPUs where USE_CUDA is defined, for ROCm, too.
         command += ["-fvisibility-inlines-hidden", "-D__HIP_PLATFORM_AMD__=1", "-DUSE_ROCM=1", "-DUSE_CUDA=1"]
         command += [*(f"-I{path}" for path in includes), "-o", str(built)]
-        run(Unit(b"", sources[0], "cpp", f"torch {torch.__version__}", (), (), ()), [[*command, *sources]], home)
+        # An extension may be linked with none of them but this library.
+        hip = f"libamdhip64.so.{_toolchain.library_release(self.rocm)}"
+        libraries = ["-Wl,--no-as-needed,-rpath,$ORIGIN", f"-L{home / 'lib'}", f"-l:{hip}"]
+        libraries += [f"-L{_torch_headers.FOLDER.parent / 'lib'}", "-ltorch_cpu", "-lc10"]
+        whole = [*command, *sources, *libraries]
+        run(Unit(b"", sources[0], "cpp", f"torch {torch.__version__}", (), (), ()), [whole], home)
         names = {
-            "amdhip64": f"libamdhip64.so.{_toolchain.library_release(self.rocm)}",
+            "amdhip64": hip,
             "c10_hip": built.name,
             "torch_hip": built.name,
         }

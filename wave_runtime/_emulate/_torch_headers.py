@@ -22,6 +22,7 @@ CHANGES: dict[str, Sequence[tuple[str, str, int]]] = {
     "torch/headeronly/core/DeviceType.h": [
         (r"\bCUDA = 1,", "CUDA = CPU,", 1),
         (r"  _\(CUDA, extra\) *\\\n", "", 1),  # a list of cases
+        (r"#pragma once\n", "#pragma once\n#include <wave_library.h>\n", 1),
     ],
     # Programs hand the number on to HIP, which knows no device -1. Tensors are on each GPU that they are asked for.
     "c10/core/Device.h": [
