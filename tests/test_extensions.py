@@ -162,13 +162,15 @@ def include_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, empty_cache: 
     headers = tmp_path / "rocm" / "include" / "hip"
     headers.mkdir(parents=True)
     (headers / "hip_runtime.h").write_text("")
+    release = {"MAJOR": 6, "MINOR": 3, "PATCH": 0}
+    (headers / "hip_version.h").write_text("".join(f"#define HIP_VERSION_{part} {n}\n" for part, n in release.items()))
     (tmp_path / "rocm" / "bin").mkdir()
     (tmp_path / "rocm" / "bin" / "hipcc").touch()
     with wave_runtime.emulate("gfx942"):
         yield lambda: importlib.import_module(_extensions.MODULE).include_paths("cuda")
 
 
-@pytest.mark.parametrize("part", ["include/hip/hip_runtime.h", "bin/hipcc"])
+@pytest.mark.parametrize("part", ["include/hip/hip_runtime.h", "include/hip/hip_version.h", "bin/hipcc"])
 def test_a_folder_that_is_not_rocms(part: str, include_paths: Any, tmp_path: Path) -> None:
     (tmp_path / "rocm" / part).unlink()
     with pytest.raises(RuntimeError, match=rf"/rocm has no {part}, .* folder in ROCM_PATH, or none"):

@@ -166,7 +166,7 @@ class _Home:
                     f"Ubuntu, or name ROCm's folder in ROCM_PATH. {error}"
                 ) from error
             return
-        for part in ("include/hip/hip_runtime.h", "bin/hipcc"):
+        for part in ("include/hip/hip_runtime.h", "include/hip/hip_version.h", "bin/hipcc"):
             if not (self.rocm / part).is_file():
                 raise RuntimeError(
                     f"{self.rocm} has no {part}, which extensions with kernels need: name ROCm's folder in ROCM_PATH, "
