@@ -24,7 +24,8 @@ MISSING = {
 NOT_IN_WAVES_OF_64 = r"global_load_tr_b(64|128) is not implemented"  # in which order they transpose is not published
 
 PROCESSORS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1150", "gfx1201")
-RELATED = ("gfx1036", "gfx1101", "gfx1102", "gfx1103", "gfx1151", "gfx1152", "gfx1153", "gfx1200")  # to one of those
+# Which have the instructions of one of those.
+RELATED = ("gfx1036", "gfx1101", "gfx1102", "gfx1103", "gfx1151", "gfx1152", "gfx1153", "gfx1200")
 
 
 def unexplained(built: list[Path], lanes: int) -> dict[str, list[str]]:

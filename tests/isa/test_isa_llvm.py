@@ -63,7 +63,7 @@ def test_random_instructions_read_alike(processor: str, count: int) -> None:
 @pytest.mark.parametrize("step", [101, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_each_value_of_each_field_reads_alike(processor: str, step: int) -> None:
-    """Or every 101st, which are some 20,000."""
+    """Or every 101st, which are 20,000 to 40,000."""
     known = check_isa.table(processor)
     words = itertools.islice(Sampler(known.rows, 0).each_value(), 0, None, step)
     report = compare(Disassembler(processor), check_isa.disassembler(processor), known, words)

@@ -61,12 +61,8 @@ class Sampler:
                 bits = known[name].put(bits, self._random.randrange(legal))
         if "DPP_CTRL" in known and self._chance(0.95):
             bits = known["DPP_CTRL"].put(bits, self._random.choice(DPP_CONTROLS))
-        bits = bits & ~row.mask | row.match
-        if row.format == SCALED:  # whose opcode is beyond the bits that a row fixes
-            encoding = next(encoding for encoding in self._encodings if encoding.format == SCALED)
-            bits = encoding.opcode.put(bits & ~encoding.mask | encoding.match, row.opcode)
         literal = self._random.choice(LITERALS) if self._chance(0.5) else self._random.getrandbits(32)
-        words = split(bits, length, literal)
+        words = split(self._fixed(bits, row), length, literal)
         return words if len(words) >= LEAST else (*words, self._random.getrandbits(32))
 
     def each_value(self) -> Iterator[Words]:
@@ -75,7 +71,7 @@ class Sampler:
             length = format_bits(row.generation, row.format)
             for field in self._fields[row.format].values():
                 for value in range(1 << field.width) if field.width <= 9 else CODES:
-                    words = split(field.put(0, value) & ~row.mask | row.match, length, LITERALS[-1])
+                    words = split(self._fixed(field.put(0, value), row), length, LITERALS[-1])
                     yield words if len(words) >= LEAST else (*words, 0)
 
     def literals(self) -> Iterator[Words]:
@@ -83,15 +79,23 @@ class Sampler:
         for row in self._rows:
             if not takes_literals(row.generation, row.format):
                 continue
-            known = self._fields[row.format]
+            known, length = self._fields[row.format], format_bits(row.generation, row.format)
             sources = [operand.field for operand in row.operands if operand.kind in SOURCES and operand.field in known]
             for chosen in {(*sources,), *((source,) for source in sources)} - {()}:
                 bits = 0
                 for source in chosen:
                     bits = known[source].put(bits, LITERAL)
                 for literal in LITERALS:
-                    words = split(bits & ~row.mask | row.match, format_bits(row.generation, row.format), literal)
+                    words = split(self._fixed(bits, row), length, literal)
                     yield words if len(words) >= LEAST else (*words, 0)
+
+    def _fixed(self, bits: int, row: Row) -> int:
+        """The bits with what makes them an instruction of the row."""
+        bits = bits & ~row.mask | row.match
+        if row.format == SCALED:  # whose opcode is beyond the bits that a row fixes
+            encoding = next(encoding for encoding in self._encodings if encoding.format == SCALED)
+            bits = encoding.opcode.put(bits & ~encoding.mask | encoding.match, row.opcode)
+        return bits
 
     def _chance(self, probability: float) -> bool:
         return self._random.random() < probability

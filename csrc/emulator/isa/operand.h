@@ -63,8 +63,8 @@ inline uint8_t op_sel_hi(const Instruction& instruction) {
 }
 
 /// Whether an operand names registers that exist, or a constant that it may be. A literal counts as legal where the
-/// format has one. With `has_aligned_tuples` a tuple of vector registers begins at an even one, where the instruction
-/// does not take any.
+/// format has one. With `has_aligned_tuples` a tuple of vector registers begins at an even one, unless the instruction
+/// takes any tuple.
 bool is_legal(const Instruction& instruction, const Operand& operand, bool has_aligned_tuples);
 
 /// Whether an operand asks for a literal.
