@@ -201,10 +201,7 @@ const InstructionSet* InstructionSet::find(std::string_view name) {
 const Row* InstructionSet::find_row(uint64_t bits, uint64_t upper) const {
   const Encoding encoding = classify(generation_, bits, upper);
   if (!encoding.known) return nullptr;
-  uint16_t index = index_[size_t(encoding.format)][encoding.opcode];
-  // To LLVM what has no sources does not look at the code that announces a further dword, in this format.
-  const bool is_vop3 = encoding.format == Format::VOP3_DPP || encoding.format == Format::VOP3_DPP8;
-  if (index == 0 && is_vop3) index = index_[size_t(Format::VOP3)][encoding.opcode];
+  const uint16_t index = index_[size_t(encoding.format)][encoding.opcode];
   return index == 0 ? nullptr : &rows_[index - 1u];
 }
 
