@@ -543,7 +543,8 @@ def emulator_processors(generic: bool = False) -> dict[str, dict[str, Any]]:
     """The processors that the emulated device may have, by name; or also generic ones, whose code runs beside it.
 
     Returns:
-        For each ``code`` (the processor whose code it runs), ``target`` (with the device's features), ``lanes`` of a
+        For each ``code`` (the processor whose code it runs), ``instructions`` (the one whose table of instructions it
+        has), ``elf_machine`` (EF_AMDGPU_MACH of its code), ``target`` (with the device's features), ``lanes`` of a
         wave, ``multiprocessors``, ``waves`` of one of them, ``shared_memory`` of a workgroup in bytes, ``clock`` in
         kHz, ``is_integrated`` where it shares the host's memory.
     """

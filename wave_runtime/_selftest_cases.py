@@ -64,12 +64,12 @@ _GFX11 = Family(32, 124, 0xBFA00000, (), 0xFF)
 FAMILIES = {"gfx90a": _GFX9, "gfx942": _GFX9, "gfx950": _GFX9, "gfx1030": _GFX10, "gfx1100": _GFX11,
             "gfx1150": _GFX11, "gfx1201": _GFX11}  # fmt: skip
 PROCESSORS = tuple(FAMILIES)  # that it is built for
-# Those that have another's instructions, and what the ELF header calls them (LLVM's EF_AMDGPU_MACH).
-SAME = {"gfx1031": ("gfx1030", 0x37), "gfx1032": ("gfx1030", 0x38), "gfx1033": ("gfx1030", 0x39),
-        "gfx1034": ("gfx1030", 0x3E), "gfx1035": ("gfx1030", 0x3D), "gfx1036": ("gfx1030", 0x45),
-        "gfx1101": ("gfx1100", 0x46), "gfx1102": ("gfx1100", 0x47), "gfx1103": ("gfx1100", 0x44),
-        "gfx1151": ("gfx1150", 0x4A), "gfx1152": ("gfx1150", 0x55), "gfx1153": ("gfx1150", 0x58),
-        "gfx1200": ("gfx1201", 0x48)}  # fmt: skip
+# Those that have another's instructions, and what the ELF header calls them.
+SAME = {
+    figures["code"]: (figures["instructions"], figures["elf_machine"])
+    for figures in _C.emulator_processors().values()
+    if figures["code"] not in FAMILIES and figures["instructions"] in FAMILIES
+}
 _ELF_FLAGS = 48  # the byte of the header
 
 # Registers: sources lie below destinations, so that matrices do not overlap; of addresses v60 and v61, of descriptors

@@ -15,7 +15,8 @@ py::dict emulator_processors(bool generic) {
        generic ? emulator::ProcessorRegistration::all() : emulator::device_processors()) {
     const ProcessorLimits& limits = traits->limits;
     all.set(traits->name,
-            py::make_dict({WAVE_MEMBERS(*traits, code),
+            py::make_dict({WAVE_MEMBERS(*traits, code, instructions),
+                           {"elf_machine", find_processor(traits->code)->elf_machine},
                            {"target", traits->target()},
                            WAVE_MEMBERS(*traits, lanes),
                            {"multiprocessors", traits->multiprocessors()},
