@@ -33,28 +33,14 @@ if(NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
   set(PACKAGE_VERSION_COMPATIBLE TRUE)
 endif()
 """
-# What the device libraries know a processor by: __oclc_ISA_version (ROCm's device libraries, oclc/).
-ISA_VERSIONS = {
-    "gfx90a": 9010,
-    "gfx942": 9402,
-    "gfx950": 9500,
-    "gfx1030": 10300,
-    "gfx1031": 10301,
-    "gfx1032": 10302,
-    "gfx1033": 10303,
-    "gfx1034": 10304,
-    "gfx1035": 10305,
-    "gfx1036": 10306,
-    "gfx1100": 11000,
-    "gfx1101": 11001,
-    "gfx1102": 11002,
-    "gfx1103": 11003,
-    "gfx1150": 11500,
-    "gfx1151": 11501,
-    "gfx1152": 11502,
-    "gfx1153": 11503,
-    "gfx1200": 12000,
-    "gfx1201": 12001,
+_PROCESSORS = (
+    *("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"),
+    *("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153", "gfx1200", "gfx1201"),
+)
+# What the device libraries know a processor by: __oclc_ISA_version (ROCm's device libraries, oclc/). A name ends with
+# the minor version and the stepping, each one hexadecimal digit: gfx90a is 9010.
+ISA_VERSIONS = {name: int(name[3:-2]) * 1000 + int(name[-2]) * 100 + int(name[-1], 16) for name in _PROCESSORS}
+ISA_VERSIONS |= {
     "gfx9-generic": 9000,
     "gfx9-4-generic": 9400,
     "gfx10-3-generic": 10300,
