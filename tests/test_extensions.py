@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from support import ROOT
 
 import wave_runtime
@@ -112,6 +113,28 @@ with wave_runtime.emulate("gfx1201"):
 
 
 @pytest.mark.needs("hip-compiler")
+@pytest.mark.needs("cmake")
+def test_cmake_builds_what_runs(variables: dict[str, str], tmp_path: Path) -> None:
+    shutil.copytree(SOURCES / "cmake", tmp_path, dirs_exist_ok=True)
+    prefix = "import torch; print(torch.utils.cmake_prefix_path)"
+    # A project finds the torch of the emulation, whichever it is pointed to.
+    configure = f'cmake -B build -G Ninja -DCMAKE_PREFIX_PATH="{_torch_headers.FOLDER.parent / "share" / "cmake"}"'
+    script = f'set -e; {configure}; cmake --build build; "{sys.executable}" -c "{prefix}"'
+    emulated = ("-m", "wave_runtime", "emulate", "--target", "gfx1151", "--")
+    done = python(*emulated, "sh", "-c", script, cwd=tmp_path, **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (home,) = Path(variables["WAVE_RUNTIME_CACHE_DIR"]).glob("torch_hip/*/")
+    assert done.stdout.splitlines()[-1] == f"{home}/share/cmake"
+    code = """
+import torch
+torch.ops.load_library("build/libbuilt_by_cmake.so")
+assert torch.ops.built_by_cmake.doubled(torch.arange(1000.0, device="cuda")).tolist() == list(range(0, 2000, 2))
+"""
+    done = python(*emulated, sys.executable, "-c", code, cwd=tmp_path, **variables)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.needs("hip-compiler")
 @pytest.mark.parametrize(("target", "waves"), [("gfx942", 64), ("gfx1100", 32)])
 def test_packages_ask_rocm_before_they_build(
     target: str, waves: int, hip_toolchain: Path, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
@@ -140,7 +163,7 @@ def state() -> dict[str, Any]:
 
 @pytest.mark.parametrize("is_imported", [False, True])
 def test_all_is_as_it_was_behind_it(is_imported: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, path = state(), os.environ["PATH"]
+    before, variables, packages = state(), dict(os.environ), torch.utils.cmake_prefix_path
     finders = list(sys.meta_path)
     with monkeypatch.context() as patch:
         if not is_imported:
@@ -149,9 +172,12 @@ def test_all_is_as_it_was_behind_it(is_imported: bool, monkeypatch: pytest.Monke
             within = state()
             assert within["IS_HIP_EXTENSION"] is True
             assert within["ROCM_HOME"] is not None
+            assert torch.utils.cmake_prefix_path != packages
+            assert os.environ[_extensions.TORCH_ROOT] == within["ROCM_HOME"]
         assert not state()["IS_HIP_EXTENSION"]
     assert state() == before
-    assert os.environ["PATH"] == path
+    assert dict(os.environ) == variables
+    assert torch.utils.cmake_prefix_path == packages
     assert sys.meta_path == finders
 
 
@@ -197,6 +223,16 @@ def test_headers_that_do_not_compile(include_paths: Any, tmp_path: Path) -> None
     expected = r"library.cpp does not compile for torch 2(?s:.*)no header of HIP's(?s:.*)The command was: "
     with pytest.raises(wave_runtime.CompileError, match=expected):
         include_paths()
+
+
+@pytest.mark.needs("cmake")
+def test_cmake_is_told_why_there_is_no_torch(include_paths: Any, tmp_path: Path) -> None:
+    importlib.import_module(_extensions.MODULE)
+    (tmp_path / "rocm" / "include" / "hip" / "hip_runtime.h").write_text("#error no header of HIP's\n")
+    (tmp_path / "find.cmake").write_text("cmake_policy(VERSION 3.18)\nfind_package(Torch REQUIRED)\n")
+    done = subprocess.run(["cmake", "-P", tmp_path / "find.cmake"], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert re.search(r"prepared for the emulated GPU:\s+.*does not compile(?s:.*)no header of HIP's", done.stderr)
 
 
 def test_another_torchs_headers(include_paths: Any, monkeypatch: pytest.MonkeyPatch) -> None:

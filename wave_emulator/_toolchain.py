@@ -210,9 +210,14 @@ def _link_tools(folder: Path, clangs: Path) -> None:
 def _write_cmake_packages(folder: Path, release: str) -> None:
     """What CMake's language HIP asks for, and what find_package(hip) finds."""
     for name in ("hip", "hip-lang"):
-        package = folder / "lib" / "cmake" / name
-        _write(package / f"{name}-config.cmake", (_PARTS / "cmake" / f"{name}-config.cmake").read_text())
-        _write(package / f"{name}-config-version.cmake", _VERSION_OF_PACKAGE.format(release=release))
+        config = (_PARTS / "cmake" / f"{name}-config.cmake").read_text()
+        write_cmake_package(folder / "lib" / "cmake" / name, name, config, release)
+
+
+def write_cmake_package(folder: Path, name: str, config: str, release: str) -> None:
+    """What find_package() reads of a package, and by which it finds that the package is new enough."""
+    _write(folder / f"{name}-config.cmake", config)
+    _write(folder / f"{name}-config-version.cmake", _VERSION_OF_PACKAGE.format(release=release))
 
 
 def _link_newer_headers(folder: Path, hip: Path, clr: Path) -> None:

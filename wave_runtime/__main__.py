@@ -249,6 +249,7 @@ def _emulate_for(options: argparse.Namespace) -> None:
     _emulate.emulate(target, devices=devices, time_limit=options.time_limit, inductor=inductor)
     program = shutil.which(options.program[0]) or options.program[0]
     os.environ.update(_hip.variables_for(program))
+    _emulate.show_rocm()
 
 
 def _run_sanitized(options: argparse.Namespace) -> int:

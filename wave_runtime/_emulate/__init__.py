@@ -179,6 +179,11 @@ def from_environment() -> None:
     emulate(target, devices=devices_of_environment(), inductor=inductor_of_environment())
 
 
+def show_rocm() -> None:
+    """Have the processes that this one starts find what ROCm and a torch for it have for those who build."""
+    _extensions.show(_patches)
+
+
 def devices_of_environment() -> int:
     """How many devices the environment says. Raises ValueError where it says something else."""
     return _environment.whole(_hip.DEVICES, 1, _hip.MOST_DEVICES)

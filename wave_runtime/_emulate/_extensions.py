@@ -36,11 +36,16 @@ _ROCM = Path("/opt/rocm")
 _OURS = Path(__file__).with_name("torch_hip")
 _FOR_GPUS = ("c10/cuda", "ATen/cuda", "ATen/native/cuda", "torch/headeronly/cuda")  # the last since torch 2.14
 _MODULES = (__file__, _hip_headers.__file__, _torch_headers.__file__)
+TORCH_ROOT = "Torch_ROOT"  # where CMake looks for Torch, in any version, before other places
+_CONFIG = Path("share", "cmake", "Torch", "torch-config.cmake")
 _SOURCES = ("c10/cuda/library.cpp", "c10/cuda/blas.cpp", "c10/cuda/stable.cpp")
 
 
 def replace(patches: Patches) -> None:
     """Have torch.utils.cpp_extension build for the emulated GPU, once it is imported."""
+    root = Path(os.environ.get(TORCH_ROOT, ""))
+    if (root / _CONFIG).is_file():  # of a process that has called show()
+        patches.set(torch.utils, "cmake_prefix_path", str((root / _CONFIG).parent.parent))
     if (module := sys.modules.get(MODULE)) is not None:
         _replace_in(module, patches)
         return
@@ -72,10 +77,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def _replace_in(module: Any, patches: Patches) -> None:
     home = _Home()
-    with contextlib.suppress(CompileError, OSError, RuntimeError):  # what is missing matters where something is built
-        home.make_programs()
-        folders = [str(home.path / "bin"), *os.get_exec_path()]
-        patches.set_item(os.environ, "PATH", os.pathsep.join(dict.fromkeys(folders)))
+    home.show(patches)
     include_paths = module.include_paths
 
     def with_ours(device_type: str = "cpu", *arguments: Any, **options: Any) -> list[str]:
@@ -87,6 +89,19 @@ def _replace_in(module: Any, patches: Patches) -> None:
     # Functions of torch's headers that are inline have another meaning here than in torch's libraries.
     patches.set(module, "COMMON_HIP_FLAGS", [*module.COMMON_HIP_FLAGS, "-fvisibility-inlines-hidden"])
     patches.set(module, "include_paths", with_ours)
+
+
+def show(patches: Patches) -> None:
+    """Have processes that begin from here find what ROCm and a torch for it have for those who build."""
+    _Home().show(patches)
+
+
+def print_home() -> None:
+    """For torch-config.cmake: make the folder that extensions are built with, or say what is missing for it."""
+    try:
+        print(Path(_Home().make()).parent)
+    except (CompileError, OSError, RuntimeError) as error:
+        sys.exit(str(error))
 
 
 class _Home:
@@ -116,6 +131,15 @@ class _Home:
         digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
         self.path = cache_folder().absolute() / "torch_hip" / digest
 
+    def show(self, patches: Patches) -> None:
+        """Have programs find the folder's, and CMake its Torch, unless something is missing for that."""
+        with contextlib.suppress(CompileError, OSError, RuntimeError):  # which matters where something is built
+            self.make_programs()
+            folders = [str(self.path / "bin"), *os.get_exec_path()]
+            patches.set_item(os.environ, "PATH", os.pathsep.join(dict.fromkeys(folders)))
+            patches.set_item(os.environ, TORCH_ROOT, str(self.path))
+            patches.set(torch.utils, "cmake_prefix_path", str((self.path / _CONFIG).parent.parent))
+
     def make(self) -> str:
         """Make the folder where it is not there yet. Where headers are looked for before torch's own.
 
@@ -136,23 +160,44 @@ class _Home:
         return str(self.path / "include")
 
     def make_programs(self) -> None:
-        """Make what packages ask before they build, where it is not there yet: the release, hipcc and rocminfo.
+        """Make what is asked for before anything is built, where it is not there yet: programs, the release, for CMake.
 
         Raises RuntimeError where there is no HIP, CompileError where there is no compiler.
         """
         if not self.path.is_dir():
             self._find_rocm()
             with new_folder_for(self.path) as home:
+                release = ".".join(_toolchain.release_of(self.rocm).values())
                 (home / ".info").mkdir(parents=True)
-                (home / ".info" / "version").write_text(".".join(_toolchain.release_of(self.rocm).values()) + "\n")
+                (home / ".info" / "version").write_text(f"{release}\n")
                 for name in ("rocminfo", "rocm_agent_enumerator"):  # of the GPU that there is in an emulation
                     _toolchain.write_program(home, f"bin/{name}")
-                # ROCm's finds what belongs to it by its own path.
-                hipcc = home / "bin" / "hipcc"
-                rocms = shlex.quote(str(self.rocm / "bin" / "hipcc"))
-                hipcc.write_text(f'#!/bin/sh\nexec {rocms} -gline-tables-only "$@"\n')
-                hipcc.chmod(0o755)
+                for name, options in (("hipcc", "-gline-tables-only "), ("hipconfig", "")):
+                    # ROCm's finds what belongs to it by its own path.
+                    program = home / "bin" / name
+                    rocms = shlex.quote(str(self.rocm / "bin" / name))
+                    program.write_text(f'#!/bin/sh\nexec {rocms} {options}"$@"\n')
+                    program.chmod(0o755)
+                self._write_cmake_package(home, release)
                 keep(home, self.path)
+
+    def _write_cmake_package(self, home: Path, release: str) -> None:
+        """Of torch, as find_package(Torch) finds one for ROCm."""
+        torchs = torch.__version__.partition("+")[0]
+        major, minor, patch = release.split(".")
+        variables = {
+            "_python": sys.executable,
+            "TORCH_INSTALL_PREFIX": _torch_headers.FOLDER.parent,
+            "Torch_VERSION": torchs,
+            "ROCM_PATH": self.rocm,
+            "ROCM_VERSION_DEV": release,
+            "ROCM_VERSION_DEV_MAJOR": major,
+            "ROCM_VERSION_DEV_MINOR": minor,
+            "ROCM_VERSION_DEV_PATCH": patch,
+        }
+        given = "".join(f'set({name} "{value}")\n' for name, value in variables.items())
+        config = given + (_OURS / "cmake" / "torch-config.cmake").read_text()
+        _toolchain.write_cmake_package((home / _CONFIG).parent, "torch", config, torchs)
 
     def _find_rocm(self) -> None:
         """Make the folder in the place of ROCm's, if there is no ROCm. Raises RuntimeError where there is no HIP."""
