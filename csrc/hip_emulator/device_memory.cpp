@@ -27,8 +27,12 @@ constexpr uint64_t kGuard = uint64_t{64} << 10;
 constexpr uint64_t kLeastInLargePages = uint64_t{2} << 20, kMostInLargePages = uint64_t{256} << 20;
 constexpr uint64_t kAddresses = uint64_t{1} << 47;  ///< that a process has
 
-// Of freed allocations whose addresses are kept: a mapping each, of which Linux gives a process 65,530, and addresses,
-// which `ulimit -v` may count.
+// Linux gives a process 65,530 mappings (vm.max_map_count), and an allocation takes two, its pages and those around
+// them. Larger ones are never so many.
+constexpr size_t kMostMapped = 16'384;
+constexpr uint64_t kMostShared = uint64_t{1} << 20;
+
+// Of freed allocations whose addresses are kept: a mapping each, and addresses, which `ulimit -v` may count.
 constexpr size_t kMostFreed = 1024;
 constexpr uint64_t kMostFreedSize = uint64_t{64} << 30;
 
@@ -56,6 +60,20 @@ bool is_writable(AddressSpan bytes) {
   return true;
 }
 
+/// Addresses with pages between guards. Throws Failure where there is no memory.
+uint64_t map(uint64_t reserved) {
+  void* const begin = mmap(nullptr, reserved, PROT_NONE, kReserved, -1, 0);
+  if (begin == MAP_FAILED) throw Failure(hipErrorOutOfMemory);
+  char* const usable = static_cast<char*>(begin) + kGuard;
+  const uint64_t pages = reserved - 2 * kGuard;
+  if (mprotect(usable, pages, PROT_READ | PROT_WRITE) != 0) {
+    munmap(begin, reserved);
+    throw Failure(hipErrorOutOfMemory);
+  }
+  if (pages >= kLeastInLargePages && pages <= kMostInLargePages) (void)madvise(usable, pages, MADV_HUGEPAGE);
+  return reinterpret_cast<uint64_t>(begin);
+}
+
 }  // namespace
 
 MemoryRange Allocation::range() const {
@@ -77,29 +95,31 @@ void* Allocations::allocate(uint64_t size, int device, AllocationKind kind, unsi
   if (size > (may_be_more ? kAddresses : memory_size())) throw Failure(hipErrorOutOfMemory);
   const uint64_t pages = (size + kPage - 1) / kPage * kPage;
   const uint64_t reserved = pages + 2 * kGuard;
-  void* begin = mmap(nullptr, reserved, PROT_NONE, kReserved, -1, 0);
-  if (begin == MAP_FAILED) throw Failure(hipErrorOutOfMemory);
-  char* usable = static_cast<char*>(begin) + kGuard;
-  if (mprotect(usable, pages, PROT_READ | PROT_WRITE) != 0) {
-    munmap(begin, reserved);
-    throw Failure(hipErrorOutOfMemory);
-  }
-  if (pages >= kLeastInLargePages && pages <= kMostInLargePages) (void)madvise(usable, pages, MADV_HUGEPAGE);
-  if (finds_undefined()) UnwrittenMemory::of_process().add({reinterpret_cast<uint64_t>(usable), size});
+  const uint64_t shared = pages <= kMostShared ? take_shared(reserved) : 0;
+  const uint64_t begin = shared != 0 ? shared : map(reserved);
+  const uint64_t usable = begin + kGuard;
+  if (finds_undefined()) UnwrittenMemory::of_process().add({usable, size});
   std::unique_lock lock(mutex_);
-  const uint64_t at = reinterpret_cast<uint64_t>(begin);
+  if (shared == 0) ++mapped_;
   if (pool != nullptr) pool->high = std::max<uint64_t>(pool->high, pool->current += size);
-  by_reservation_[at] = {.begin = reinterpret_cast<uint64_t>(usable),
-                         .size = size,
-                         .device = device,
-                         .kind = kind,
-                         .reserved_begin = at,
-                         .reserved_size = reserved,
-                         .flags = flags,
-                         .pool = std::move(pool),
-                         .advice = kind == AllocationKind::Managed ? std::make_shared<PageAdvice>() : nullptr};
+  by_reservation_[begin] = {.begin = usable,
+                            .size = size,
+                            .device = device,
+                            .kind = kind,
+                            .reserved_begin = begin,
+                            .reserved_size = reserved,
+                            .is_shared = shared != 0,
+                            .flags = flags,
+                            .pool = std::move(pool),
+                            .advice = kind == AllocationKind::Managed ? std::make_shared<PageAdvice>() : nullptr};
   used_ += pages;
-  return usable;
+  return reinterpret_cast<void*>(usable);
+}
+
+/// So many bytes where there are many allocations already, or else 0.
+uint64_t Allocations::take_shared(uint64_t reserved) {
+  std::unique_lock lock(mutex_);
+  return mapped_ < kMostMapped ? 0 : shared_.take(reserved);
 }
 
 const Allocation* Allocations::own(const void* pointer) const {
@@ -113,11 +133,14 @@ bool Allocations::free(void* pointer) {
   if (allocation == nullptr || allocation->is_freed) return false;
   UnwrittenMemory::of_process().remove(allocation->begin);
   stream_order().forget(allocation->bytes());
+  const uint64_t pages = allocation->reserved_size - 2 * kGuard;
   void* const begin = reinterpret_cast<void*>(allocation->reserved_begin);
-  if (mmap(begin, allocation->reserved_size, PROT_NONE, kReserved | MAP_FIXED, -1, 0) == MAP_FAILED) {
+  if (allocation->is_shared) {
+    SharedPages::empty({allocation->begin, pages});
+  } else if (mmap(begin, allocation->reserved_size, PROT_NONE, kReserved | MAP_FIXED, -1, 0) == MAP_FAILED) {
     throw Failure(hipErrorOutOfMemory, "out of mappings");
   }
-  used_ -= allocation->reserved_size - 2 * kGuard;
+  used_ -= pages;
   allocation->is_freed = true;
   if (allocation->pool != nullptr) allocation->pool->current -= allocation->size;
   if (!allocation->is_reserved) keep_for_a_while(*allocation);
@@ -190,7 +213,12 @@ void Allocations::leave(void* pointer) {
 void Allocations::forget_oldest_freed() {
   const auto oldest = by_reservation_.find(freed_.front());
   const uint64_t size = oldest->second.reserved_size;
-  munmap(reinterpret_cast<void*>(oldest->first), size);
+  if (oldest->second.is_shared) {
+    shared_.give_back({oldest->first, size});
+  } else {
+    munmap(reinterpret_cast<void*>(oldest->first), size);
+    --mapped_;
+  }
   freed_size_ -= size;
   by_reservation_.erase(oldest);
   freed_.pop_front();
@@ -277,6 +305,7 @@ bool Allocations::is_beside(uint64_t address) const {
 std::optional<MemoryRange> Allocations::at(uint64_t address) const {
   std::shared_lock lock(mutex_);
   const Allocation* allocation = reservation(address);
+  if (allocation == nullptr && shared_.contains(address)) return std::nullopt;
   if (allocation == nullptr) return FreedMemory::of_process().find_mapping_besides(address);
   return allocation->bytes().contains(address) ? std::optional(allocation->range()) : std::nullopt;
 }

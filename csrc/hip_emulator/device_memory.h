@@ -13,6 +13,7 @@
 
 #include "base/memory_range.h"
 #include "hip_emulator/page_advice.h"
+#include "hip_emulator/shared_pages.h"
 
 namespace wave::hip_emulator {
 
@@ -32,6 +33,7 @@ struct Allocation {
   AllocationKind kind;
   uint64_t reserved_begin;
   uint64_t reserved_size;
+  bool is_shared = false;  ///< lies in SharedPages
   bool is_freed = false;
   bool is_reserved = false;              ///< a graph's: the memory comes and goes, and the addresses stay
   bool is_promised = false;              ///< of such: will be there when the streams have done what they were given
@@ -49,7 +51,8 @@ struct Allocation {
 };
 
 /// All allocations of the process. Each lies alone between pages that nobody may touch, so that an access past its end
-/// never meets something else. Thread-safe.
+/// never meets something else. Where there are very many, those pages are kept from kernels and from HIP's functions
+/// alone. Thread-safe.
 class Allocations {
  public:
   /// Throws Failure where there is no memory.
@@ -104,10 +107,13 @@ class Allocations {
   const Allocation* reservation(uint64_t address) const;
   const Allocation* besides(uint64_t address) const;
   void forget_oldest_freed();
+  uint64_t take_shared(uint64_t reserved);
 
   mutable std::shared_mutex mutex_;
   std::map<uint64_t, Allocation> by_reservation_;
   std::map<uint64_t, Allocation> besides_;  ///< what others have allocated: add(), add_variable(); by their beginnings
+  size_t mapped_ = 0;                       ///< how many have mappings of their own
+  SharedPages shared_;                      ///< of the others
   uint64_t used_ = 0;
   std::deque<uint64_t> freed_;  ///< their keys in by_reservation_, the oldest first
   uint64_t freed_size_ = 0;

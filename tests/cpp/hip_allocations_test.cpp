@@ -203,4 +203,43 @@ TEST(managed_memory_is_as_large_as_it_likes) {
   }
 }
 
+/// Linux gives a process 65,530 mappings, of which an allocation between pages that nobody may touch takes two.
+TEST(more_allocations_than_mappings) {
+  constexpr size_t kMany = 40'000, kSize = kCount * sizeof(float);
+  size_t before = 0, after = 0, total = 0;
+  OK(api.hipMemGetInfo(&before, &total));
+  std::vector<float*> all(kMany);
+  for (float*& data : all) OK(api.hipMalloc(reinterpret_cast<void**>(&data), kSize));
+  float *const first = all.front(), *const last = all.back(), *const freed = all[kMany - 2];
+  OK(api.hipMemcpy(first, ramp(1).data(), kSize, hip::kHostToDevice));
+  OK(api.hipMemset(last, 0, kSize));
+  const Loaded module(basics());
+  OK(launch(module["vector_add"], 4, 256, nullptr, first, last, last, kCount));
+  OK(api.hipDeviceSynchronize());
+  EXPECT_EQ(last[9], 10.0f);
+  // The last ones have the bounds that all have, and a freed one is nobody's.
+  EXPECT_EQ(api.hipMemset(last, 0, kSize + 1), 1);
+  int owner = -1;
+  EXPECT_EQ(api.hipPointerGetAttribute(&owner, hip::kPointerDeviceOrdinal, last + kCount), 1);
+  OK(api.hipMemset(freed, 7, kSize));
+  OK(api.hipFree(freed));
+  EXPECT_EQ(api.hipFree(freed), 1);
+  float* const between = last + (uint64_t{1} << 20);  // where none is yet
+  for (float* const to : {last + 1, freed, between}) {
+    OK(launch(module["vector_add"], 4, 256, nullptr, first, first, to, kCount));
+    EXPECT_EQ(api.hipDeviceSynchronize(), 700);
+    OK(api.hipDeviceReset());
+  }
+  for (float* const data : all) {
+    if (data != freed) OK(api.hipFree(data));
+  }
+  OK(api.hipMemGetInfo(&after, &total));
+  EXPECT_EQ(after, before);
+  // Their addresses come again, with zeros.
+  for (float*& data : all) {
+    OK(api.hipMalloc(reinterpret_cast<void**>(&data), kSize));
+    EXPECT_EQ(data[9], 0.0f);
+  }
+}
+
 }  // namespace
