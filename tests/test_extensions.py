@@ -132,6 +132,8 @@ assert torch.ops.built_by_cmake.doubled(torch.arange(1000.0, device="cuda")).tol
 """
     done = python(*emulated, sys.executable, "-c", code, cwd=tmp_path, **variables)
     assert done.returncode == 0, done.stderr
+    done = python(*emulated, "build/program", cwd=tmp_path, **variables)
+    assert done.stdout == "999000 on 1 GPU\n", done.stderr
 
 
 @pytest.mark.needs("hip-compiler")
