@@ -99,10 +99,26 @@ def test_what_stands_behind_an_option_is_no_source(hip_toolchain: Path, sources:
 
 
 @pytest.mark.needs("hip-compiler")
-def test_hipcc_makes_code_objects(hip_toolchain: Path, sources: tuple[Path, Path]) -> None:
+@pytest.mark.parametrize(
+    ("option", "target"), [("--offload-arch=native", "gfx942"), ("--amdgpu-target=gfx1100", "gfx1100")]
+)
+def test_hipcc_makes_code_objects(option: str, target: str, hip_toolchain: Path, sources: tuple[Path, Path]) -> None:
+    """For the processor at hand, and for one that is named as ROCm's hipcc takes it, too, and clang does not."""
     file = sources[0].with_suffix(".hsaco")
-    run(hip_toolchain / "bin" / "hipcc", "--genco", "--offload-arch=native", sources[0], "-o", file)
-    assert wave_runtime.load(file).targets == ("gfx942",)
+    run(hip_toolchain / "bin" / "hipcc", "--genco", option, sources[0], "-o", file)
+    assert wave_runtime.load(file).targets == (target,)
+
+
+@pytest.mark.needs("hip-compiler")
+def test_hipcc_takes_what_rocprim_writes(hip_toolchain: Path, sources: tuple[Path, Path]) -> None:
+    """That of ROCm 6.3, which is not C++ by now, to clang 19 and later."""
+    source = sources[1]
+    source.write_text(
+        "struct Sort { template <class K> void keys(K) {} };\n"
+        "template <class S, class K> void sort(S s, K k) { s.template keys(k); }\n"
+        "void use() { sort(Sort{}, 0); }\n"
+    )
+    run(hip_toolchain / "bin" / "hipcc", "-c", source, "-o", source.with_suffix(".o"))
 
 
 @pytest.mark.needs("hip-compiler")
