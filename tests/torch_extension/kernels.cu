@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
+#include <ATen/hip/impl/HIPGuardImplMasqueradingAsCUDA.h>  // of programs that an older hipify has converted once for all
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
@@ -84,8 +85,13 @@ at::Tensor add_on_gpu(const at::Tensor& a, const at::Tensor& b) {
 at::Tensor add_pairs_on_gpu(const at::Tensor& a, const at::Tensor& b) {
   at::Tensor sum = at::empty_like(a);
   const auto pairs = [](const at::Tensor& x) { return static_cast<__nv_bfloat162*>(x.data_ptr()); };
-  add_pairs<<<blocks(a.numel() / 2), block>>>(pairs(a), pairs(b), pairs(sum), a.numel() / 2);
+  const at::hip::OptionalHIPGuardMasqueradingAsCUDA guard(a.device());
+  const auto stream = c10::hip::getCurrentHIPStreamMasqueradingAsCUDA();
+  const c10::DataPtr memory = c10::hip::HIPCachingAllocatorMasqueradingAsCUDA::get()->allocate(a.nbytes());
+  add_pairs<<<blocks(a.numel() / 2), block, 0, stream>>>(pairs(a), pairs(b), static_cast<__nv_bfloat162*>(memory.get()),
+                                                         a.numel() / 2);
   C10_CUDA_KERNEL_LAUNCH_CHECK();
+  C10_CUDA_CHECK(cudaMemcpyAsync(sum.data_ptr(), memory.get(), a.nbytes(), cudaMemcpyDeviceToDevice, stream));
   return sum;
 }
 
