@@ -110,15 +110,16 @@ def test_hipcc_makes_code_objects(option: str, target: str, hip_toolchain: Path,
 
 
 @pytest.mark.needs("hip-compiler")
-def test_hipcc_takes_what_rocprim_writes(hip_toolchain: Path, sources: tuple[Path, Path]) -> None:
-    """That of ROCm 6.3, which is not C++ by now, to clang 19 and later."""
-    source = sources[1]
+@pytest.mark.parametrize("compiler", ["bin/hipcc", "llvm/bin/clang++"])
+def test_compilers_take_what_rocprim_writes(compiler: str, hip_toolchain: Path, sources: tuple[Path, Path]) -> None:
+    """That of ROCm 6.3, which is not C++ by now, to clang 19 and later: hipcc's, and CMake's."""
+    source = sources[1].with_suffix(".hip")
     source.write_text(
         "struct Sort { template <class K> void keys(K) {} };\n"
         "template <class S, class K> void sort(S s, K k) { s.template keys(k); }\n"
         "void use() { sort(Sort{}, 0); }\n"
     )
-    run(hip_toolchain / "bin" / "hipcc", "-c", source, "-o", source.with_suffix(".o"))
+    run(hip_toolchain / compiler, "-c", source, "-o", source.with_suffix(".o"))
 
 
 @pytest.mark.needs("hip-compiler")
