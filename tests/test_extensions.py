@@ -205,6 +205,13 @@ def test_a_folder_that_is_not_rocms(part: str, include_paths: Any, tmp_path: Pat
         include_paths()
 
 
+def test_a_folder_without_a_release(include_paths: Any, tmp_path: Path) -> None:
+    """As a header is that includes another. What is emulated besides goes on."""
+    (tmp_path / "rocm" / "include" / "hip" / "hip_version.h").write_text('#include "../../../hip_version.h"\n')
+    with pytest.raises(RuntimeError, match=r"hip_version.h does not say which release it is of: name ROCm's folder"):
+        include_paths()
+
+
 @pytest.mark.needs("clang")
 def test_without_any_folder_of_hip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, empty_cache: Path) -> None:
     """What stands in for ROCm's folder is made, of packages that are not there."""

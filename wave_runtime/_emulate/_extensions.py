@@ -211,12 +211,12 @@ class _Home:
                     f"Ubuntu, or name ROCm's folder in ROCM_PATH. {error}"
                 ) from error
             return
+        advice = "name ROCm's folder in ROCM_PATH, or none, so that one is made of HIP's packages of Debian or Ubuntu"
         for part in ("include/hip/hip_runtime.h", "include/hip/hip_version.h", "bin/hipcc"):
             if not (self.rocm / part).is_file():
-                raise RuntimeError(
-                    f"{self.rocm} has no {part}, which extensions with kernels need: name ROCm's folder in ROCM_PATH, "
-                    "or none, so that one is made of HIP's packages of Debian or Ubuntu"
-                )
+                raise RuntimeError(f"{self.rocm} has no {part}, which extensions with kernels need: {advice}")
+        if len(_toolchain.release_of(self.rocm)) != 3:
+            raise RuntimeError(f"{self.rocm}/include/hip/hip_version.h does not say which release it is of: {advice}")
 
     def headers_of_rocm(self) -> list[str]:
         """Where compilers look for them besides: not where they look anyway, which they must do in its order."""
