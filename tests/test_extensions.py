@@ -119,7 +119,8 @@ def test_cmake_builds_what_runs(variables: dict[str, str], tmp_path: Path) -> No
     prefix = "import torch; print(torch.utils.cmake_prefix_path)"
     # A project finds the torch of the emulation, whichever it is pointed to.
     configure = f'cmake -B build -G Ninja -DCMAKE_PREFIX_PATH="{_torch_headers.FOLDER.parent / "share" / "cmake"}"'
-    script = f'set -e; {configure}; cmake --build build; "{sys.executable}" -c "{prefix}"'
+    install = "cmake --build build; cmake --install build --prefix installed"  # which takes paths of libraries out
+    script = f'set -e; {configure}; {install}; "{sys.executable}" -c "{prefix}"'
     emulated = ("-m", "wave_runtime", "emulate", "--target", "gfx1151", "--")
     done = python(*emulated, "sh", "-c", script, cwd=tmp_path, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -127,12 +128,13 @@ def test_cmake_builds_what_runs(variables: dict[str, str], tmp_path: Path) -> No
     assert done.stdout.splitlines()[-1] == f"{home}/share/cmake"
     code = """
 import torch
-torch.ops.load_library("build/libbuilt_by_cmake.so")
+torch.ops.load_library("installed/libbuilt_by_cmake.so")
 assert torch.ops.built_by_cmake.doubled(torch.arange(1000.0, device="cuda")).tolist() == list(range(0, 2000, 2))
 """
     done = python(*emulated, sys.executable, "-c", code, cwd=tmp_path, **variables)
     assert done.returncode == 0, done.stderr
-    done = python(*emulated, "build/program", cwd=tmp_path, **variables)
+    libraries = str(_torch_headers.FOLDER.parent / "lib")
+    done = python(*emulated, "installed/program", cwd=tmp_path, LD_LIBRARY_PATH=libraries, **variables)
     assert done.stdout == "999000 on 1 GPU\n", done.stderr
 
 

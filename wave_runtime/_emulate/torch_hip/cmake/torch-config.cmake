@@ -29,9 +29,10 @@ if(NOT TARGET torch)
   foreach(_library IN ITEMS c10_hip torch_hip torch torch_library)
     add_library(${_library} INTERFACE IMPORTED)
   endforeach()
-  # Functions of torch's headers that are inline have another meaning here than in torch's libraries.
+  # A script for linkers, which names the library by its path: what is installed finds it, too. Functions of torch's
+  # headers that are inline have another meaning here than in torch's libraries.
   set_target_properties(c10_hip PROPERTIES
-    INTERFACE_LINK_LIBRARIES "${_home}/lib/libwave_torch_hip.so;c10;torch_cpu"
+    INTERFACE_LINK_LIBRARIES "${_home}/lib/libc10_hip.so;c10;torch_cpu"
     INTERFACE_INCLUDE_DIRECTORIES "${TORCH_INCLUDE_DIRS};${ROCM_PATH}/include"
     INTERFACE_COMPILE_DEFINITIONS "USE_ROCM=1;__HIP_PLATFORM_AMD__=1;$<$<COMPILE_LANGUAGE:HIP>:HIP_ENABLE_WARP_SYNC_BUILTINS=1>"
     INTERFACE_COMPILE_FEATURES cxx_std_20
