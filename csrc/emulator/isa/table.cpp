@@ -177,13 +177,13 @@ InstructionSet::InstructionSet(std::string_view name, Generation generation, std
 
 namespace {
 using Sets = std::array<InstructionSet, 8>;
+Lazy<std::vector<Row>>& generic_rows = *new Lazy<std::vector<Row>>();
 Lazy<Sets>& all_sets = *new Lazy<Sets>();
 }  // namespace
 
 const InstructionSet* InstructionSet::find(std::string_view name) {
   const auto& sets = all_sets.get([] {
-    const std::vector<Row>& generic_rows = *new std::vector<Row>(make_generic_rows());
-    return Sets{InstructionSet("gfx9-generic", gfx9::kGeneration, generic_rows),
+    return Sets{InstructionSet("gfx9-generic", gfx9::kGeneration, generic_rows.get(make_generic_rows)),
                 InstructionSet("gfx90a", gfx9::kGeneration, gfx9::before_gfx940::kGfx90a, true),
                 InstructionSet("gfx942", gfx9::kGeneration, gfx9::kGfx942, true),
                 InstructionSet("gfx950", gfx9::kGeneration, gfx9::kGfx950, true),
