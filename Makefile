@@ -283,7 +283,7 @@ fuzz: build/fuzz/code_object build/fuzz/emulator build $(VENV)/.wave-runtime-dev
 	$(call fuzz_run,build/fuzz/code_object,damaged code objects: read) build/fuzz/corpus tests/code_object/corpus tests/code_object/nvidia
 	$(call fuzz_run,build/fuzz/emulator,random instructions: launched) -max_len=202 -len_control=0 build/fuzz/streams
 	$(call fuzz_run,build/fuzz/emulator,damaged code objects: launched) build/fuzz/launches tests/emulator/kernels tests/conformance
-	$(python) tests/emulator/test_random_kernels.py --seconds $(FUZZ_SECONDS)
+	PYTHONPATH='$(CURDIR):$(CURDIR)/tests' $(python) tests/emulator/test_random_kernels.py --seconds $(FUZZ_SECONDS)
 
 # The package, for the tests in Python. vptr would ask for type information that torch's libraries do not export.
 build/asan/package/.built: export CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-sanitize=vptr
