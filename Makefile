@@ -190,8 +190,10 @@ campaign-aiter: build $(VENV)/.wave-runtime-dev
 	@test -d '$(AITER_SOURCE)/hsa' || { echo "AITER_SOURCE=path names a checkout of ROCm/aiter"; exit 1; }
 	$(python) tests/aiter/campaign.py '$(AITER_SOURCE)' --json benchmarks/results/aiter.json; $(python) tools/generate_figures.py
 
+random_kernels = PYTHONPATH='$(CURDIR):$(CURDIR)/tests' $(python) tests/emulator/test_random_kernels.py
+
 campaign-random: build $(VENV)/.wave-runtime-dev
-	PYTHONPATH='$(CURDIR):$(CURDIR)/tests' $(python) tests/emulator/test_random_kernels.py --target all --first 1000 \
+	$(random_kernels) --target all --first 1000 \
 	  --count $(or $(campaign_programs),30) --processes $(or $(test_processes),2) \
 	  --json benchmarks/results/random_kernels.json; $(python) tools/generate_figures.py
 
@@ -283,7 +285,7 @@ fuzz: build/fuzz/code_object build/fuzz/emulator build $(VENV)/.wave-runtime-dev
 	$(call fuzz_run,build/fuzz/code_object,damaged code objects: read) build/fuzz/corpus tests/code_object/corpus tests/code_object/nvidia
 	$(call fuzz_run,build/fuzz/emulator,random instructions: launched) -max_len=202 -len_control=0 build/fuzz/streams
 	$(call fuzz_run,build/fuzz/emulator,damaged code objects: launched) build/fuzz/launches tests/emulator/kernels tests/conformance
-	PYTHONPATH='$(CURDIR):$(CURDIR)/tests' $(python) tests/emulator/test_random_kernels.py --seconds $(FUZZ_SECONDS)
+	$(random_kernels) --seconds $(FUZZ_SECONDS)
 
 # The package, for the tests in Python. vptr would ask for type information that torch's libraries do not export.
 build/asan/package/.built: export CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-sanitize=vptr

@@ -305,8 +305,9 @@ bool Allocations::is_beside(uint64_t address) const {
 std::optional<MemoryRange> Allocations::at(uint64_t address) const {
   std::shared_lock lock(mutex_);
   const Allocation* allocation = reservation(address);
-  if (allocation == nullptr && shared_.contains(address)) return std::nullopt;
-  if (allocation == nullptr) return FreedMemory::of_process().find_mapping_besides(address);
+  if (allocation == nullptr) {
+    return shared_.contains(address) ? std::nullopt : FreedMemory::of_process().find_mapping_besides(address);
+  }
   return allocation->bytes().contains(address) ? std::optional(allocation->range()) : std::nullopt;
 }
 

@@ -45,7 +45,7 @@ def replace(patches: Patches) -> None:
     """Have torch.utils.cpp_extension build for the emulated GPU, once it is imported."""
     root = Path(os.environ.get(TORCH_ROOT, ""))
     if (root / _CONFIG).is_file():  # of a process that has called show()
-        patches.set(torch.utils, "cmake_prefix_path", str((root / _CONFIG).parent.parent))
+        _set_cmake_prefix(root, patches)
     if (module := sys.modules.get(MODULE)) is not None:
         _replace_in(module, patches)
         return
@@ -91,6 +91,10 @@ def _replace_in(module: Any, patches: Patches) -> None:
     patches.set(module, "include_paths", with_ours)
 
 
+def _set_cmake_prefix(root: Path, patches: Patches) -> None:
+    patches.set(torch.utils, "cmake_prefix_path", str((root / _CONFIG).parent.parent))
+
+
 def show(patches: Patches) -> None:
     """Have processes that begin from here find what ROCm and a torch for it have for those who build."""
     _Home().show(patches)
@@ -98,8 +102,10 @@ def show(patches: Patches) -> None:
 
 def print_home() -> None:
     """For torch-config.cmake: make the folder that extensions are built with, or say what is missing for it."""
+    home = _Home()
     try:
-        print(Path(_Home().make()).parent)
+        home.make()
+        print(home.path)
     except (CompileError, OSError, RuntimeError) as error:
         sys.exit(str(error))
 
@@ -138,7 +144,7 @@ class _Home:
             folders = [str(self.path / "bin"), *os.get_exec_path()]
             patches.set_item(os.environ, "PATH", os.pathsep.join(dict.fromkeys(folders)))
             patches.set_item(os.environ, TORCH_ROOT, str(self.path))
-            patches.set(torch.utils, "cmake_prefix_path", str((self.path / _CONFIG).parent.parent))
+            _set_cmake_prefix(self.path, patches)
 
     def make(self) -> str:
         """Make the folder where it is not there yet. Where headers are looked for before torch's own.
@@ -167,9 +173,8 @@ class _Home:
         if not self.path.is_dir():
             self._find_rocm()
             with new_folder_for(self.path) as home:
-                release = ".".join(_toolchain.release_of(self.rocm).values())
                 (home / ".info").mkdir(parents=True)
-                (home / ".info" / "version").write_text(f"{release}\n")
+                (home / ".info" / "version").write_text(".".join(_toolchain.release_of(self.rocm).values()) + "\n")
                 for name in ("rocminfo", "rocm_agent_enumerator"):  # of the GPU that there is in an emulation
                     _toolchain.write_program(home, f"bin/{name}")
                 for name, options in (("hipcc", "-gline-tables-only "), ("hipconfig", "")):
@@ -178,22 +183,20 @@ class _Home:
                     rocms = shlex.quote(str(self.rocm / "bin" / name))
                     program.write_text(f'#!/bin/sh\nexec {rocms} {options}"$@"\n')
                     program.chmod(0o755)
-                self._write_cmake_package(home, release)
+                self._write_cmake_package(home)
                 keep(home, self.path)
 
-    def _write_cmake_package(self, home: Path, release: str) -> None:
+    def _write_cmake_package(self, home: Path) -> None:
         """Of torch, as find_package(Torch) finds one for ROCm."""
         torchs = torch.__version__.partition("+")[0]
-        major, minor, patch = release.split(".")
+        release = _toolchain.release_of(self.rocm)
         variables = {
             "_python": sys.executable,
             "TORCH_INSTALL_PREFIX": _torch_headers.FOLDER.parent,
             "Torch_VERSION": torchs,
             "ROCM_PATH": self.rocm,
-            "ROCM_VERSION_DEV": release,
-            "ROCM_VERSION_DEV_MAJOR": major,
-            "ROCM_VERSION_DEV_MINOR": minor,
-            "ROCM_VERSION_DEV_PATCH": patch,
+            "ROCM_VERSION_DEV": ".".join(release.values()),
+            **{f"ROCM_VERSION_DEV_{part}": number for part, number in release.items()},
         }
         given = "".join(f'set({name} "{value}")\n' for name, value in variables.items())
         config = given + (_OURS / "cmake" / "torch-config.cmake").read_text()
