@@ -34,6 +34,7 @@ VARIABLES = {
     "WAVE_RUNTIME_PROFILE_LOG": "a folder for the counts of programs that are not in Python",
     "WAVE_RUNTIME_STATS": "1: the emulator counts instructions, bytes and bank conflicts",
     "WAVE_RUNTIME_TRACE": "a file to which the emulator appends a line for each instruction",
+    "WAVE_RUNTIME_TRACE_KERNEL": "what the names of kernels have that are traced",
     "WAVE_RUNTIME_TRACE_ONLY": "the workgroup, or the wave of it, to trace",
     "WAVE_RUNTIME_DUMP": "a folder to which launches that fail on the emulator are written",
     "WAVE_RUNTIME_AUTOTUNE": "0: variants and autotune do not measure",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import torch
 
 from wave_runtime import _C
 from wave_runtime._module import load
+from wave_runtime._old_addresses import map_memory, tensor_at
 from wave_runtime._run import Result, environment, parameters
 from wave_runtime._signature import Parameter
 
@@ -19,15 +20,22 @@ _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 
 
 class _Memory:
-    """Copies of the memory that the launch was given."""
+    """The memory that the launch was given.
+
+    It lies at its old addresses, so that pointers in it lead there, unless this process has something else there.
+    """
 
     def __init__(self, folder: Path, launch: dict[str, Any]) -> None:
         self._ranges = [tuple(item) for item in launch["ranges"]]
+        contents = [(folder / f"memory-{index}.bin").read_bytes() for index in range(len(launch["blocks"]))]
+        spans = [(address, len(data)) for address, data in zip(launch["blocks"], contents, strict=True)]
+        self.is_in_place = map_memory(spans)
         self._blocks: list[tuple[int, torch.Tensor]] = []
-        for index, address in enumerate(launch["blocks"]):
-            data = bytearray((folder / f"memory-{index}.bin").read_bytes())
-            block = torch.frombuffer(data, dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
-            self._blocks.append((address, block.clone()))
+        for (address, size), data in zip(spans, contents, strict=True):
+            block = tensor_at(address, size) if self.is_in_place else torch.empty(size, dtype=torch.uint8)
+            if data:
+                block.copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
+            self._blocks.append((address, block))
 
     def at(self, address: int, dtype: torch.dtype) -> torch.Tensor | None:
         """What an argument pointed to: the smallest range that begins there, else all behind it; None for nothing."""
@@ -38,6 +46,13 @@ class _Memory:
                 part = block[address - begin : address - begin + size // dtype.itemsize * dtype.itemsize]
                 return part.view(dtype)
         return None
+
+    def besides(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
+        """All of it, or nothing if each range begins where one of the arguments does."""
+        known = {argument.data_ptr() for argument in arguments if isinstance(argument, torch.Tensor)}
+        if all(begin in known for begin, _ in self._ranges):
+            return []
+        return [tensor for begin, _ in self._ranges if (tensor := self.at(begin, torch.uint8)) is not None]
 
 
 def _value(parameter: Parameter, data: bytes, memory: _Memory) -> Any:
@@ -66,15 +81,19 @@ def replay(folder: str, variables: Mapping[str, str]) -> Result:
     path = Path(folder)
     launch = json.loads((path / "launch.json").read_text(encoding="utf-8"))
     name = launch["kernel"]
-    options = {"signature": {name: launch["signature"]}, "strict": launch["strict"]}
-    kernel = load(path / "kernel.hsaco", **options)[name]
+    signature, strict = {name: launch["signature"]}, launch["strict"]
+    kernel = load(path / "kernel.hsaco", signature=signature, strict=strict)[name]
     memory, packed = _Memory(path, launch), bytes.fromhex(launch["arguments"])
     items = parameters(launch["signature"])
     values = [
         _value(item, packed[layout["offset"] : layout["offset"] + layout["size"]], memory)
         for item, layout in zip(items, launch["parameters"], strict=True)
     ]
+    options = {name: launch[name] for name in ("grid", "block", "shared_memory", "cooperative")}
     with environment(variables):
-        kernel(*values, grid=launch["grid"], block=launch["block"], shared_memory=launch["shared_memory"])
+        if memory.is_in_place and (whole := memory.besides(values)):
+            kernel.launch_raw(packed, memory=whole, **options)
+        else:
+            kernel(*values, **options)
     tensors = {item.name: value for item, value in zip(items, values, strict=True) if isinstance(value, torch.Tensor)}
     return Result(tensors, _C.emulator_statistics())

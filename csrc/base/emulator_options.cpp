@@ -42,6 +42,7 @@ EmulatorOptions EmulatorOptions::from_environment() {
   if (checks & 1) options.checks |= kWaitsTool;
   if (checks & 2) options.checks |= kRacesTool;
   options.trace = variables["WAVE_RUNTIME_TRACE"].text;
+  options.trace_kernel = variables["WAVE_RUNTIME_TRACE_KERNEL"].text;
   read_trace_only(variables["WAVE_RUNTIME_TRACE_ONLY"], options);
   options.progress_delay = variables["WAVE_RUNTIME_PROGRESS"].seconds(options.progress_delay);
   options.dump = variables["WAVE_RUNTIME_DUMP"].text;

@@ -20,6 +20,7 @@ struct EmulatorOptions {
   std::shared_ptr<Sanitizer> sanitizer;  ///< who is told what was found; nullptr: nobody asks
   std::shared_ptr<ProfileSession> profile;  ///< who is told what was counted; nullptr: nobody asks
   std::string trace;                        ///< a file for a line of each instruction; "-": stderr; empty: none
+  std::string trace_kernel;                 ///< what the names of kernels have that are traced; empty: all
   std::optional<uint64_t> trace_workgroup;  ///< the only one to trace
   std::optional<uint32_t> trace_wave;
   double progress_delay = 2;  ///< seconds until a terminal shows how far the launch is; 0: never

@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "emulator/checks.h"
 #include "emulator/residency.h"
+#include "emulator/run_as_asked.h"
+#include "hip_emulator/dumped_launch.h"
 #include "hip_emulator/stream_order.h"
 
 namespace wave::hip_emulator {
@@ -187,12 +189,8 @@ std::vector<MemoryRange> pointed_to(const std::vector<uint8_t>& arguments, const
   return ranges;
 }
 
-void run(const PackedLaunch& launch, Via via) {
+void run(const PackedLaunch& launch) {
   KernelFunction& function = *launch.function;
-  const std::string& name = function.kernel->metadata.name;
-  if (via == Via::Graph && function.module->is_unloaded) {
-    throw Failure(hipErrorLaunchFailure, text("a graph launches ", kernel_text(name), ", whose module was unloaded"));
-  }
   emulator::Dispatch dispatch;
   dispatch.module = &function.module->emulated;
   dispatch.kernel = function.kernel;
@@ -207,13 +205,10 @@ void run(const PackedLaunch& launch, Via via) {
     return exact ? runtime().memory.exactly_at(address) : runtime().memory.at(address);
   };
   dispatch.parallel = launch.parallel;
-  dispatch.max_instructions = launch.options.max_instructions;
-  dispatch.time_limit = launch.options.time_limit;
   dispatch.patience = kPatience;
-  dispatch.deterministic = launch.options.deterministic;
-  dispatch.poll = [](uint64_t, uint64_t) { check_not_stopped(); };
   const auto checks = emulator::Checks::make(launch.options, {});
-  const emulator::Statistics statistics = emulator::run(dispatch, checks.get());
+  const emulator::Statistics statistics =
+      emulator::run_as_asked(dispatch, launch.options, checks.get(), check_not_stopped);
   if (checks != nullptr) {
     checks->finish();
     const bool has_streams = !runtime().streams.all().empty();
@@ -221,7 +216,17 @@ void run(const PackedLaunch& launch, Via via) {
       stream_order().add(checks->accesses(dispatch), *launch.options.sanitizer);
   }
   if (statistics.over_reads.empty() || function.has_over_read.exchange(true)) return;
-  for (const std::string& line : statistics.over_reads) report(kernel_text(name), line);
+  for (const std::string& line : statistics.over_reads) report(kernel_text(function.kernel->metadata.name), line);
+}
+
+void run(const PackedLaunch& launch, Via via) {
+  const KernelFunction& function = *launch.function;
+  if (via == Via::Graph && function.module->is_unloaded) {
+    throw Failure(hipErrorLaunchFailure, text("a graph launches ", kernel_text(function.kernel->metadata.name),
+                                              ", whose module was unloaded"));
+  }
+  if (launch.options.dump.empty()) return run(launch);
+  run_dumped(launch, [&] { run(launch); });
 }
 
 std::array<uint32_t, 3> narrowed(const Counts& counts) {

@@ -1,13 +1,15 @@
 #include "launch/enqueue.h"
 
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "code_object/launch_dump.h"
 #include "driver/fork.h"
 #include "launch/arguments.h"
 #include "launch/driver_errors.h"
-#include "launch/dump.h"
 
 namespace wave {
 
@@ -38,13 +40,21 @@ void synchronize(const LaunchSite& site) {
   if (!place.driver().is_capturing(site.stream)) place.driver().synchronize(place.device, site.stream);
 }
 
-/// What a fault's message says of its dump.
-std::string written(const LaunchDump& dump, const KernelFault& fault) {
-  try {
-    return text("  written to ", dump.write(fault), ", for `python -m wave_runtime run`");
-  } catch (const RuntimeError& error) {
-    return text("  not written: ", error.what());
-  }
+/// The memory that it was given is all that is known of what the kernel may touch.
+LaunchRecord record_of(const LaunchSite& site, std::span<const uint8_t> arguments, const HostLaunch& host) {
+  const Geometry& geometry = site.geometry;
+  std::vector<AddressSpan> memory;
+  for (const MemoryRange& range : host.memory.ranges) memory.push_back(range.bytes);
+  return {.code = site.function.code->bytes().span(),
+          .kernel = site.kernel.name(),
+          .signature = site.kernel.signature(),
+          .strict = site.kernel.strict(),
+          .grid = geometry.grid,
+          .block = geometry.block,
+          .shared_memory = geometry.shared_memory,
+          .cooperative = geometry.attributes && geometry.attributes->cooperative,
+          .arguments = arguments,
+          .memory = std::move(memory)};
 }
 
 /// The arguments that are null pointers.
@@ -69,15 +79,16 @@ void call_driver(const LaunchSite& site, std::span<const uint8_t> arguments, Hos
                       host};
   if (host != nullptr) host->nulls = nulls_of(site.kernel, arguments);
   const bool synchronous = is_synchronous();
-  const std::unique_ptr<LaunchDump> dump = host == nullptr ? nullptr : LaunchDump::prepare(site, arguments, *host);
+  std::optional<LaunchDump> dump;
+  if (host != nullptr && !host->options.dump.empty()) dump.emplace(record_of(site, arguments, *host));
   try {
     pin_if_captured(site.function, site.stream);
     site.function.function->launch(launch);
     // Everything else on tensors in the host's memory expects their contents to be there.
     if (synchronous || site.function.in_host_memory) synchronize(site);
   } catch (const KernelFault& fault) {
-    if (dump == nullptr) throw;
-    throw fault.followed_by(written(*dump, fault));
+    if (!dump) throw;
+    throw dump->written(host->options.dump, fault);
   } catch (const RuntimeError& error) {
     rethrow_launch_error(error, site, arguments);
   }

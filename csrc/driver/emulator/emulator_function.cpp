@@ -9,11 +9,10 @@
 #include "base/error.h"
 #include "base/freed_memory.h"
 #include "base/process_memory.h"
-#include "driver/emulator/observe.h"
-#include "driver/emulator/progress_bar.h"
 #include "emulator/checks.h"
 #include "emulator/dispatch.h"
 #include "emulator/residency.h"
+#include "emulator/run_as_asked.h"
 
 namespace wave {
 
@@ -46,16 +45,6 @@ std::vector<MemoryRange> as_mapped(const std::vector<MemoryRange>& given) {
 
 std::atomic<void (*)()> interrupt_check{nullptr};
 
-emulator::Statistics run_observed(emulator::Dispatch& dispatch, emulator::Checks* checks,
-                                  const emulator::Observation* observation) {
-  try {
-    return emulator::run(dispatch, checks);
-  } catch (const KernelFault& fault) {
-    if (observation == nullptr) throw;
-    throw observation->finish(fault);
-  }
-}
-
 }  // namespace
 
 namespace emulator {
@@ -76,18 +65,8 @@ void EmulatorFunction::launch(const Launch& launch) {
   dispatch.strict = launch.host->strict;
   dispatch.trace = launch.host->trace;
   dispatch.parallel = launch.host->parallel;
-  dispatch.max_instructions = options.max_instructions;
-  dispatch.time_limit = options.time_limit;
-  dispatch.deterministic = options.deterministic;
-  ProgressBar bar(kernel_.metadata.name, options.progress_delay);
-  dispatch.poll = [&bar](u64 finished, u64 workgroups) {
-    check_interrupt();
-    bar.show(finished, workgroups);
-  };
-  const std::unique_ptr<Observation> observation = Observation::make(options);
-  dispatch.observer = observation.get();
   const std::unique_ptr<Checks> checks = Checks::make(options, launch.host->memory.tensors);
-  const emulator::Statistics result = run_observed(dispatch, checks.get(), observation.get());
+  const Statistics result = run_as_asked(dispatch, options, checks.get(), check_interrupt);
   LaunchReport& report = launch.host->report;
   report.instructions = result.instructions;
   report.waves = result.waves;
@@ -96,7 +75,6 @@ void EmulatorFunction::launch(const Launch& launch) {
   for (const std::string& line : result.over_reads) {
     report.warnings.push_back(text(kernel_text(kernel_.metadata.name), ": ", line));
   }
-  if (observation) observation->finish();
   if (checks) checks->finish();
 }
 

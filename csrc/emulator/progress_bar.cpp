@@ -1,4 +1,4 @@
-#include "driver/emulator/progress_bar.h"
+#include "emulator/progress_bar.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "launch/dump.h"
+#include "code_object/launch_dump.h"
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace wave {
 
 namespace {
 
-std::string dims(const Dims& value) {
+std::string dims(const std::array<uint32_t, 3>& value) {
   return json_list(value, [](uint32_t extent) { return std::to_string(extent); });
 }
 
@@ -45,20 +45,9 @@ std::filesystem::path folder_for(const std::string& parent, std::string name) {
 
 }  // namespace
 
-std::unique_ptr<LaunchDump> LaunchDump::prepare(const LaunchSite& site, std::span<const uint8_t> arguments,
-                                                const HostLaunch& host) {
-  if (host.options.dump.empty()) return nullptr;
-  return std::unique_ptr<LaunchDump>(new LaunchDump(site, arguments, host));
-}
-
-LaunchDump::LaunchDump(const LaunchSite& site, std::span<const uint8_t> arguments, const HostLaunch& host)
-    : site_(site), arguments_(arguments.begin(), arguments.end()), host_(host) {
-  copy_memory();
-}
-
-void LaunchDump::copy_memory() {
+LaunchDump::LaunchDump(LaunchRecord launch) : launch_(std::move(launch)) {
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  for (const MemoryRange& range : host_.memory.ranges) ranges.emplace_back(range.bytes.begin(), range.bytes.end());
+  for (const AddressSpan& range : launch_.memory) ranges.emplace_back(range.begin(), range.end());
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 0; i < ranges.size();) {
     const uint64_t begin = ranges[i].first;
@@ -70,29 +59,36 @@ void LaunchDump::copy_memory() {
 }
 
 std::string LaunchDump::json(const KernelFault& fault) const {
-  const Kernel& kernel = site_.kernel;
-  const Geometry& geometry = site_.geometry;
-  return text(
-      "{\n  \"kernel\": ", json_text(kernel.name()), ",\n  \"signature\": ", json_text(kernel.signature().text()),
-      ",\n  \"strict\": ", kernel.strict() ? "true" : "false", ",\n  \"grid\": ", dims(geometry.grid),
-      ",\n  \"block\": ", dims(geometry.block), ",\n  \"shared_memory\": ", geometry.shared_memory,
-      ",\n  \"arguments\": ", json_text(digits(arguments_)),
-      ",\n  \"parameters\": ", json_list(kernel.signature().parameters, parameter), ",\n  \"ranges\": ",
-      json_list(host_.memory.ranges,
-                [](const MemoryRange& range) { return text("[", range.bytes.begin(), ", ", range.bytes.end(), "]"); }),
-      ",\n  \"blocks\": ", json_list(blocks_, [](const Block& block) { return std::to_string(block.address); }),
-      ",\n  \"fault\": ", json_text(fault.what()), "\n}\n");
+  return text("{\n  \"kernel\": ", json_text(launch_.kernel),
+              ",\n  \"signature\": ", json_text(launch_.signature.text()),
+              ",\n  \"strict\": ", launch_.strict ? "true" : "false", ",\n  \"grid\": ", dims(launch_.grid),
+              ",\n  \"block\": ", dims(launch_.block), ",\n  \"shared_memory\": ", launch_.shared_memory,
+              ",\n  \"cooperative\": ", launch_.cooperative ? "true" : "false",
+              ",\n  \"arguments\": ", json_text(digits(launch_.arguments)),
+              ",\n  \"parameters\": ", json_list(launch_.signature.parameters, parameter), ",\n  \"ranges\": ",
+              json_list(launch_.memory,
+                        [](const AddressSpan& range) { return text("[", range.begin(), ", ", range.end(), "]"); }),
+              ",\n  \"blocks\": ", json_list(blocks_, [](const Block& block) { return std::to_string(block.address); }),
+              ",\n  \"fault\": ", json_text(fault.what()), "\n}\n");
 }
 
-std::string LaunchDump::write(const KernelFault& fault) const {
-  const std::filesystem::path folder = folder_for(host_.options.dump, site_.kernel.name());
+std::string LaunchDump::write(const std::string& parent, const KernelFault& fault) const {
+  const std::filesystem::path folder = folder_for(parent, std::string(launch_.kernel));
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw RuntimeError(text("WAVE_RUNTIME_DUMP=", folder.string(), ": cannot make it: ", error.message()));
-  write_file(folder / "kernel.hsaco", site_.function.code->bytes());
+  write_file(folder / "kernel.hsaco", launch_.code);
   for (size_t i = 0; i < blocks_.size(); ++i) write_file(folder / text("memory-", i, ".bin"), blocks_[i].bytes);
   write_file(folder / "launch.json", json(fault));
   return folder.string();
+}
+
+KernelFault LaunchDump::written(const std::string& parent, const KernelFault& fault) const {
+  try {
+    return fault.followed_by(text("  written to ", write(parent, fault), ", for `python -m wave_runtime run`"));
+  } catch (const RuntimeError& error) {
+    return fault.followed_by(text("  not written: ", error.what()));
+  }
 }
 
 }  // namespace wave
