@@ -160,7 +160,7 @@ test-pyhip: build $(VENV)/.wave-runtime-dev
 
 # It looks for a linker below ROCM_PATH, and for device libraries, which Triton's wheel has.
 test-flydsl: flydsl triton build $(VENV)/.wave-runtime-dev
-	@test -d '$(FLYDSL_SOURCE)/tests/language' || { echo "FLYDSL_SOURCE=path names a checkout of ROCm/FlyDSL at 0.4.2"; exit 1; }
+	@test -d '$(FLYDSL_SOURCE)/tests/language' || { echo "FLYDSL_SOURCE=path names a checkout of ROCm/FlyDSL"; exit 1; }
 	@mkdir -p build/flydsl/llvm/bin build/flydsl/amdgcn
 	@ln -sf "$$(command -v ld.lld-22 || command -v ld.lld)" build/flydsl/llvm/bin/ld.lld
 	@ln -sfn "$$($(python) -c 'from triton.backends import amd; print(*amd.__path__)')/lib" build/flydsl/amdgcn/bitcode
