@@ -149,20 +149,9 @@ Error hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
 
 Error hipStreamDestroy(Stream stream) {
   return call(__func__, [&] {
-    require(stream != nullptr, hipErrorInvalidHandle);
+    require(stream != nullptr && stream != kPerThreadStream, hipErrorInvalidHandle);
     check_may_wait();
-    const std::shared_ptr<Queue> queue = runtime().streams.remove(stream);
-    std::shared_ptr<Marker> last;
-    {
-      std::lock_guard lock(runtime().order);
-      last = queue->last();
-      if (queue->capture != nullptr) {
-        queue->capture->is_invalid = true;
-        if (queue->capture->origin == queue.get()) end_capture(*queue);
-      }
-    }
-    if (last != nullptr) last->wait();  // whoever else holds the stream
-    stream_order().learn(last.get());
+    end_stream(stream);
   });
 }
 

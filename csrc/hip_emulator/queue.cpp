@@ -100,6 +100,8 @@ void Queue::stop_left() {
   for (Queue* queue : queues) queue->stop();
 }
 
+bool Queue::is_of_this_thread() { return is_of_stream; }
+
 Queue::~Queue() {
   end();
   if (thread_.joinable()) thread_.join();

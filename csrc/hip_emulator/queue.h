@@ -61,6 +61,8 @@ class Queue {
   void stop();
   /// The same of all that streams' work has let go of.
   static void stop_left();
+  /// Whether the calling thread is a stream's.
+  static bool is_of_this_thread();
 
   const int device;
   const bool blocking;

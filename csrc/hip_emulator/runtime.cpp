@@ -29,7 +29,7 @@ struct ThreadStreams {
   std::map<int, hip::Stream> by_device;
   ~ThreadStreams() {
     if (ending || forked) return;
-    for (const auto& [device, stream] : by_device) runtime().streams.remove(stream);
+    for (const auto& [device, stream] : by_device) end_stream(stream);
   }
 };
 
@@ -181,11 +181,10 @@ NullStreamIsPerThread::~NullStreamIsPerThread() { null_stream_is_per_thread = fa
 std::shared_ptr<KernelFunction> find_kernel(hip::Function function) { return runtime().functions.find(function); }
 
 std::shared_ptr<Queue> find_queue(hip::Stream stream, Code unknown) {
-  constexpr uintptr_t kLegacy = 1, kPerThread = 2;  // hipStreamLegacy, hipStreamPerThread
-  auto value = reinterpret_cast<uintptr_t>(stream);
-  if (value == 0 && null_stream_is_per_thread) value = kPerThread;
-  if (value == 0 || value == kLegacy) return runtime().device(current_device()).null_queue;
-  if (value != kPerThread) return runtime().streams.find(stream, unknown);
+  static const auto legacy = reinterpret_cast<hip::Stream>(uintptr_t{1});  // hipStreamLegacy
+  if (stream == nullptr && null_stream_is_per_thread) stream = kPerThreadStream;
+  if (stream == nullptr || stream == legacy) return runtime().device(current_device()).null_queue;
+  if (stream != kPerThreadStream) return runtime().streams.find(stream, unknown);
   thread_local ThreadStreams own;
   hip::Stream& handle = own.by_device[current_device()];
   if (handle == nullptr) handle = runtime().streams.add(Queue::make(current_device(), true, Queue::Kind::OfThread));

@@ -119,6 +119,9 @@ void check_not_stopped();
 /// The ordinal of the calling thread's device.
 int& current_device();
 
+/// hipStreamPerThread
+inline const hip::Stream kPerThreadStream = reinterpret_cast<hip::Stream>(uintptr_t{2});
+
 /// The work of a stream; of the null stream, of the calling thread's own (hipStreamPerThread). Throws `unknown`.
 std::shared_ptr<Queue> find_queue(hip::Stream stream, Code unknown = hipErrorContextIsDestroyed);
 /// Throws where no module has it.
@@ -161,6 +164,10 @@ void record_event(hip::Event event, hip::Stream stream);
 
 /// Takes the streams of the capture that began in `origin` out of it. Under Runtime::order, which the caller holds.
 void end_capture(Queue& origin);
+
+/// Ends a stream when its work is done: until then whoever waits for the device waits for that, too. Its capture is
+/// ended in an error. The thread of another stream, which that work may wait for, does not wait.
+void end_stream(hip::Stream stream);
 
 /// Throws hipErrorStreamCaptureUnsupported, and ends the captures in an error, where this thread may not call what can
 /// disturb a capture: allocations, synchronous copies.

@@ -165,6 +165,22 @@ void end_capture(Queue& origin) {
   runtime().captures.erase(capture);
 }
 
+void end_stream(hip::Stream stream) {
+  const std::shared_ptr<Queue> queue = runtime().streams.find(stream);
+  std::shared_ptr<Marker> last;
+  {
+    std::lock_guard lock(runtime().order);
+    last = queue->last();
+    if (queue->capture != nullptr) {
+      queue->capture->is_invalid = true;
+      if (queue->capture->origin == queue.get()) end_capture(*queue);
+    }
+  }
+  if (last != nullptr && !Queue::is_of_this_thread()) last->wait();
+  stream_order().learn(last.get());
+  runtime().streams.remove(stream);
+}
+
 void check_unsafe_call() {
   const hip::CaptureMode mode = capture_mode();
   if (mode == hip::kCaptureModeRelaxed) return;

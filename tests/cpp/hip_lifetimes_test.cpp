@@ -1,0 +1,87 @@
+// Tests of streams, graphs, nodes and objects that end while others still use them: a part of the program of
+// hip_emulator_test.cpp.
+#include <atomic>
+#include <thread>
+
+#include "hip_program.h"
+
+namespace {
+
+constexpr int kInvalidHandle = 400, kIllegalState = 401;
+
+/// Work that lasts until let_go() or the end: the stream waits for a value that nobody has written yet.
+struct Held {
+  Held() { OK(api.hipHostMalloc(reinterpret_cast<void**>(&value), sizeof(*value), 0)), *value = 0; }
+  Held(const Held&) = delete;
+  ~Held() { let_go(); }
+  void hold(hip::Stream stream) const { OK(api.hipStreamWaitValue32(stream, value, 1, hip::kWaitEqual, ~0u)); }
+  void let_go() const { std::atomic_ref<unsigned>(*value).store(1); }
+  unsigned* value = nullptr;
+};
+
+void let_go_soon(const Held& held) {
+  std::thread([&held] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    held.let_go();
+  }).detach();
+}
+
+/// While one thread destroys a stream, which waits for its work, others wait for that work as before.
+TEST(streams_that_are_being_destroyed) {
+  Held& held = *new Held;  // which threads use to the end
+  const Buffer<int> data(std::vector<int>(1, 0));
+  for (const bool by_copy : {false, true}) {
+    OK(api.hipMemset(data.data, 0, sizeof(int)));
+    OK(api.hipDeviceSynchronize());
+    *held.value = 0;
+    const hip::Stream stream = new_stream(0);
+    held.hold(stream);
+    OK(api.hipMemsetD32Async(data.data, 7, 1, stream));
+    std::atomic<bool> begins{false};
+    std::thread destroys([&] {
+      begins = true;
+      OK(api.hipStreamDestroy(stream));
+    });
+    while (!begins) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    let_go_soon(held);
+    int found = 0;
+    if (!by_copy) OK(api.hipDeviceSynchronize());
+    OK(api.hipMemcpy(&found, data.data, sizeof(found), hip::kDeviceToHost));
+    EXPECT_EQ(found, 7);
+    destroys.join();
+  }
+}
+
+/// The same where a thread ends, and with it its hipStreamPerThread.
+TEST(streams_of_threads_that_end) {
+  Held& held = *new Held;
+  const Buffer<int> data(std::vector<int>(1, 0));
+  std::thread ends([&] {
+    held.hold(kPerThread);
+    OK(api.hipMemsetD32Async(data.data, 7, 1, kPerThread));
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  let_go_soon(held);
+  OK(api.hipDeviceSynchronize());
+  EXPECT_EQ(data.values()[0], 7);
+  ends.join();
+  EXPECT_EQ(api.hipStreamDestroy(kPerThread), kInvalidHandle);
+}
+
+/// A capture ends with the thread whose stream it began in: other streams are free again.
+TEST(captures_of_threads_that_end) {
+  const hip::Stream side = new_stream();
+  const hip::Event fork = new_event();
+  hip::Graph graph = nullptr;
+  std::thread([&] {
+    OK(api.hipStreamBeginCapture(kPerThread, hip::kCaptureModeGlobal));
+    OK(api.hipEventRecord(fork, kPerThread));
+    OK(api.hipStreamWaitEvent(side, fork, 0));
+  }).join();
+  OK(api.hipDeviceSynchronize());
+  EXPECT_EQ(api.hipStreamEndCapture(side, &graph), kIllegalState);
+  OK(api.hipStreamSynchronize(side));
+}
+
+}  // namespace
