@@ -1,6 +1,7 @@
 // Stream capture and graphs.
 #include <algorithm>
 #include <bit>
+#include <set>
 
 #include "hip_emulator/api.h"
 #include "hip_emulator/graph_events.h"
@@ -10,11 +11,28 @@ namespace wave::hip {
 
 namespace {
 
-/// Why a capture gives no graph; hipSuccess where it gives one.
-Code result(const Capture& capture) {
+/// These nodes, and all that come before them.
+std::set<const NodeRecord*> up_to(const std::vector<NodeRecord*>& nodes) {
+  std::set<const NodeRecord*> result;
+  std::vector<const NodeRecord*> next(nodes.begin(), nodes.end());
+  while (!next.empty()) {
+    const NodeRecord* const node = next.back();
+    next.pop_back();
+    if (result.insert(node).second) next.insert(next.end(), node->dependencies.begin(), node->dependencies.end());
+  }
+  return result;
+}
+
+/// Why a capture gives no graph; hipSuccess where it gives one. What other streams did last must come before what the
+/// first one did last.
+Code result(Capture& capture) {
   if (capture.is_invalid) return hipErrorStreamCaptureInvalidated;
-  const bool joined = std::ranges::all_of(capture.joined, [](const auto& entry) { return entry.second; });
-  return joined ? hipSuccess : hipErrorStreamCaptureUnjoined;
+  const std::set<const NodeRecord*> joined = up_to(capture.last[capture.origin]);
+  for (const auto& [queue, has_worked] : capture.joined) {
+    const auto is_joined = [&](const NodeRecord* node) { return joined.contains(node); };
+    if (has_worked && !std::ranges::all_of(capture.last[queue.get()], is_joined)) return hipErrorStreamCaptureUnjoined;
+  }
+  return hipSuccess;
 }
 
 CaptureStatus status_of(const Queue& queue) {

@@ -34,12 +34,10 @@ void join_capture(const std::shared_ptr<Queue>& queue, const EventRecord& event)
   require(queue->capture == nullptr || queue->capture == event.capture, hipErrorStreamCaptureMerge);
   require(!queue->is_null, hipErrorStreamCaptureImplicit);
   Capture& capture = *event.capture;
-  if (queue->capture == nullptr) capture.joined[queue] = true;  // as it has done nothing yet
+  if (queue->capture == nullptr) capture.joined[queue] = false;
   queue->capture = event.capture;
   std::vector<NodeRecord*>& last = capture.last[queue.get()];
   last.insert(last.end(), event.captured_last.begin(), event.captured_last.end());
-  const auto joined = capture.joined.find(event.captured_queue.lock());
-  if (joined != capture.joined.end() && joined->first != queue) joined->second = true;
 }
 
 void wait_event(const std::shared_ptr<Queue>& queue, const EventRecord& event) {

@@ -27,7 +27,7 @@ struct Capture {
   /// What comes next in a stream depends on these.
   std::map<const Queue*, std::vector<NodeRecord*>> last{};
   std::map<const Queue*, std::vector<hip::GraphNode>> shown{};  ///< as hipStreamGetCaptureInfo_v2 has shown them
-  /// Streams that joined by waiting for an event, and whether another one has waited for what they did last.
+  /// Streams that joined by waiting for an event, and whether they have done something since.
   std::map<std::shared_ptr<Queue>, bool> joined{};
 };
 
@@ -37,7 +37,6 @@ struct EventRecord {
   int device;
   std::shared_ptr<class Marker> marker{};    ///< nullptr before it is recorded, and while captured
   std::shared_ptr<Capture> capture{};        ///< that it was recorded in
-  std::weak_ptr<Queue> captured_queue{};     ///< and where
   std::vector<NodeRecord*> captured_last{};  ///< what it stands behind there
 };
 

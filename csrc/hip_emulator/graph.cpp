@@ -26,6 +26,10 @@ NodeRecord& OperationGraph::add(StreamOperation operation, std::vector<NodeRecor
 
 void OperationGraph::remove(NodeRecord& node) {
   for (const auto& other : nodes) std::erase(other->dependencies, &node);
+  for (const auto& capture : runtime().captures) {
+    for (auto& [queue, last] : capture->last) std::erase(last, &node);
+  }
+  for (const auto& event : runtime().events.all()) std::erase(event->captured_last, &node);
   runtime().nodes.remove(node.handle);
   std::erase_if(nodes, [&](const auto& owned) { return owned.get() == &node; });
 }

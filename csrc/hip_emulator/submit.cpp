@@ -52,7 +52,7 @@ void capture_operation(const std::shared_ptr<Queue>& queue, StreamOperation oper
   if (capture.is_invalid) throw Failure(hipErrorStreamCaptureInvalidated);
   std::vector<NodeRecord*>& last = capture.last[queue.get()];
   last = {&capture.graph->add(std::move(operation), last)};
-  if (const auto joined = capture.joined.find(queue); joined != capture.joined.end()) joined->second = false;
+  if (const auto joined = capture.joined.find(queue); joined != capture.joined.end()) joined->second = true;
 }
 
 }  // namespace
@@ -152,7 +152,6 @@ void record_event(hip::Event handle, hip::Stream stream) {
   std::lock_guard lock(runtime().order);
   if (queue->capture == nullptr) require(event->device == queue->device, hipErrorInvalidHandle);
   event->capture = queue->capture;
-  event->captured_queue = queue;
   event->captured_last = queue->capture == nullptr ? std::vector<NodeRecord*>() : queue->capture->last[queue.get()];
   event->marker = queue->capture == nullptr ? submit_locked(queue, [](Via) {}) : nullptr;
 }

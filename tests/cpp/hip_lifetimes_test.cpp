@@ -1,6 +1,7 @@
 // Tests of streams, graphs, nodes and objects that end while others still use them: a part of the program of
 // hip_emulator_test.cpp.
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "hip_program.h"
@@ -82,6 +83,36 @@ TEST(captures_of_threads_that_end) {
   OK(api.hipDeviceSynchronize());
   EXPECT_EQ(api.hipStreamEndCapture(side, &graph), kIllegalState);
   OK(api.hipStreamSynchronize(side));
+}
+
+/// What comes next in a capture no longer depends on a node that was destroyed.
+TEST(nodes_that_are_destroyed_in_a_capture) {
+  const hip::Stream stream = new_stream(), side = new_stream();
+  const hip::Event fork = new_event(), join = new_event();
+  const Buffer<int> data(16);
+  hip::Graph seen = nullptr, graph = nullptr;
+  hip::CaptureStatus status{};
+  const hip::GraphNode* last = nullptr;
+  size_t count = 0;
+  OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
+  OK(api.hipMemsetAsync(data.data, 0, 8, stream));
+  OK(api.hipEventRecord(fork, stream));
+  OK(api.hipStreamGetCaptureInfo_v2(stream, &status, nullptr, &seen, &last, &count));
+  EXPECT_EQ(count, 1u);
+  OK(api.hipGraphDestroyNode(last[0]));
+  OK(api.hipStreamGetCaptureInfo_v2(stream, &status, nullptr, &seen, &last, &count));
+  EXPECT_EQ(count, 0u);
+  OK(api.hipStreamWaitEvent(side, fork, 0));
+  OK(api.hipMemsetAsync(data.data, 0, 8, side));
+  OK(api.hipEventRecord(join, side));
+  OK(api.hipMemsetAsync(data.data + 2, 0, 8, stream));
+  OK(api.hipStreamWaitEvent(stream, join, 0));
+  OK(api.hipStreamEndCapture(stream, &graph));
+  size_t nodes = 0, edges = 7;
+  OK(api.hipGraphGetNodes(graph, nullptr, &nodes));
+  OK(api.hipGraphGetEdges(graph, nullptr, nullptr, &edges));
+  EXPECT_EQ(nodes == 2 && edges == 0, true);
+  OK(api.hipGraphDestroy(graph));
 }
 
 }  // namespace

@@ -1,0 +1,61 @@
+// Tests of captures over several streams, and of what a capture makes of calls that do not become one node: a part of
+// the program of hip_emulator_test.cpp.
+
+#include "hip_program.h"
+
+namespace {
+
+constexpr int kUnjoined = 904;
+
+/// Streams that the first one of them has forked from its capture.
+struct Forked {
+  explicit Forked(int count) : data(16) {
+    for (int i = 0; i < count; ++i) streams.push_back(new_stream());
+    OK(api.hipStreamBeginCapture(streams[0], hip::kCaptureModeGlobal));
+    OK(api.hipEventRecord(event, streams[0]));
+    for (int i = 1; i < count; ++i) OK(api.hipStreamWaitEvent(streams[i], event, 0));
+  }
+  void work(int stream) { OK(api.hipMemsetAsync(data.data, 0, 4, streams[stream])); }
+  void record(int stream) { OK(api.hipEventRecord(event, streams[stream])); }
+  void wait(int stream) { OK(api.hipStreamWaitEvent(streams[stream], event, 0)); }
+  hip::Error end() {
+    hip::Graph graph = nullptr;
+    const hip::Error error = api.hipStreamEndCapture(streams[0], &graph);
+    if (error == 0) OK(api.hipGraphDestroy(graph));
+    for (const hip::Stream stream : streams) OK(api.hipStreamDestroy(stream));
+    return error;
+  }
+  Buffer<int> data;
+  std::vector<hip::Stream> streams;
+  hip::Event event = new_event();
+};
+
+/// All that streams did must come before what the capture's own did last, however it is waited for.
+TEST(captures_join) {
+  Forked late(2);  // work behind the event that is waited for
+  late.work(1), late.record(1), late.work(1), late.wait(0);
+  EXPECT_EQ(late.end(), kUnjoined);
+  Forked elsewhere(3);  // waited for by a stream for which nobody waits
+  elsewhere.work(1), elsewhere.record(1), elsewhere.wait(2);
+  EXPECT_EQ(elsewhere.end(), kUnjoined);
+  Forked through(3);
+  through.work(1), through.record(1), through.wait(2), through.record(2), through.wait(0);
+  EXPECT_EQ(through.end(), 0);
+  Forked worked(3);
+  worked.work(1), worked.record(1), worked.wait(2), worked.work(2), worked.record(2), worked.wait(0);
+  EXPECT_EQ(worked.end(), 0);
+  Forked again(2);  // the stream waits for the first one's work once more, and does nothing
+  again.work(1), again.record(1), again.wait(0), again.work(0), again.record(0), again.wait(1);
+  EXPECT_EQ(again.end(), 0);
+}
+
+/// A stream whose dependencies the program takes away has nothing that must be waited for.
+TEST(captures_without_dependencies) {
+  Forked forked(2);
+  forked.work(1);
+  OK(api.hipStreamUpdateCaptureDependencies(forked.streams[1], nullptr, 0, 1));
+  forked.work(0);
+  EXPECT_EQ(forked.end(), 0);
+}
+
+}  // namespace
