@@ -70,13 +70,9 @@ StreamOperation wait_operation(Event handle) {
 }
 
 StreamOperation child_operation(Graph graph) {
-  std::shared_ptr<OperationGraph> own;
-  {
-    std::lock_guard lock(runtime().order);
-    own = runtime().graphs.find(graph)->clone();
-  }
-  const Graph handle = runtime().graphs.add(own);
-  return {[](Via) {}, ChildWork{std::move(own), handle}};  // make_ready() says what runs
+  const auto found = runtime().graphs.find(graph);
+  std::lock_guard lock(runtime().order);
+  return {[](Via) {}, child_of(*found)};  // make_ready() says what runs
 }
 
 // --- nodes ---
@@ -282,7 +278,7 @@ Error hipGraphAddChildGraphNode(GraphNode* node, Graph graph, const GraphNode* d
   return add(__func__, node, graph, dependencies, count, [&] { return child_operation(child); });
 }
 Error hipGraphChildGraphNodeGetGraph(GraphNode node, Graph* graph) {
-  return get(__func__, node, graph, [](const NodeRecord& found) { return work_of<ChildWork>(found).handle; });
+  return get(__func__, node, graph, [](const NodeRecord& found) { return work_of<ChildWork>(found).handle->handle; });
 }
 Error hipGraphExecChildGraphNodeSetParams(GraphExec exec, GraphNode node, Graph child) {
   return set(__func__, exec, node, [&] {
@@ -293,7 +289,7 @@ Error hipGraphExecChildGraphNodeSetParams(GraphExec exec, GraphNode node, Graph 
     GraphNode different = nullptr;
     require(compare(*make_ready(*work_of<ChildWork>(*changed).graph), *nodes, &different) == kUpdateSuccess,
             hipErrorUnknown, "the graph has other nodes than the one whose place it would take");
-    return StreamOperation([nodes](Via) { run_nodes(*nodes); }, ChildWork{found, child});
+    return StreamOperation([nodes](Via) { run_nodes(*nodes); }, ChildWork{found});
   });
 }
 

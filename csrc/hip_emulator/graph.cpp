@@ -39,6 +39,8 @@ std::shared_ptr<OperationGraph> OperationGraph::clone() const {
   std::map<const NodeRecord*, NodeRecord*> copies;
   for (const auto& node : nodes) {
     NodeRecord& made = copy->add(node->operation, {});
+    if (const auto* child = std::get_if<ChildWork>(&node->operation.work))
+      made.operation.work = child_of(*child->graph);
     made.cloned_from = node->handle;
     made.attribute = node->attribute;
     copies[node.get()] = &made;
@@ -49,6 +51,16 @@ std::shared_ptr<OperationGraph> OperationGraph::clone() const {
     }
   }
   return copy;
+}
+
+OwnHandle::OwnHandle(const std::shared_ptr<OperationGraph>& graph) : handle(runtime().graphs.add(graph)) {}
+
+OwnHandle::~OwnHandle() { runtime().graphs.forget(handle); }
+
+ChildWork child_of(const OperationGraph& graph) {
+  std::shared_ptr<OperationGraph> own = graph.clone();
+  auto handle = std::make_shared<const OwnHandle>(own);
+  return {std::move(own), std::move(handle)};
 }
 
 std::vector<NodeRecord*> OperationGraph::ordered() const {
@@ -92,6 +104,7 @@ std::shared_ptr<const ReadyNodes> make_ready(const OperationGraph& graph) {
     StreamOperation operation = node->operation;
     if (const auto* child = std::get_if<ChildWork>(&operation.work)) {
       operation.run = [nodes = make_ready(*child->graph)](Via) { run_nodes(*nodes); };
+      operation.work = ChildWork{child->graph};  // whose objects it keeps
     }
     result->push_back({std::move(operation), node->handle, std::move(dependencies)});
   }

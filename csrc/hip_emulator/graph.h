@@ -36,7 +36,7 @@ struct HostWork {
 };
 struct ChildWork {
   std::shared_ptr<OperationGraph> graph;
-  hip::Graph handle;
+  std::shared_ptr<const class OwnHandle> handle{};  ///< of the node's own graph
 };
 struct EmptyWork {};
 struct WaitWork {
@@ -107,6 +107,19 @@ struct OperationGraph {
   OwnedObjects objects;
   std::weak_ptr<const struct ReadyGraph> ready{};  ///< that was made of it last
 };
+
+/// The handle of a graph that belongs to a node, as long as that is there.
+class OwnHandle {
+ public:
+  explicit OwnHandle(const std::shared_ptr<OperationGraph>& graph);
+  OwnHandle(const OwnHandle&) = delete;
+  ~OwnHandle();
+
+  const hip::Graph handle;
+};
+
+/// A node's work: a graph that is a copy of this one.
+ChildWork child_of(const OperationGraph& graph);
 
 /// A node of a graph that is ready to run.
 struct ReadyNode {

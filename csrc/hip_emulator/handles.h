@@ -49,9 +49,16 @@ class Handles {
   /// Forgets a handle.
   std::shared_ptr<Object> remove(Handle handle) { return remove(handle, unknown_); }
   std::shared_ptr<Object> remove(Handle handle, Code unknown) {
+    std::shared_ptr<Object> object = forget(handle);
+    if (object == nullptr) throw Failure(unknown);
+    return object;
+  }
+
+  /// The same, of a handle that may be none.
+  std::shared_ptr<Object> forget(Handle handle) {
     std::unique_lock lock(mutex_);
     const auto found = objects_.find(handle);
-    if (found == objects_.end()) throw Failure(unknown);
+    if (found == objects_.end()) return nullptr;
     std::shared_ptr<Object> object = std::move(found->second);
     objects_.erase(found);
     return object;

@@ -1,5 +1,6 @@
 // Tests of captures over several streams, and of what a capture makes of calls that do not become one node: a part of
 // the program of hip_emulator_test.cpp.
+#include <atomic>
 
 #include "hip_program.h"
 
@@ -56,6 +57,47 @@ TEST(captures_without_dependencies) {
   OK(api.hipStreamUpdateCaptureDependencies(forked.streams[1], nullptr, 0, 1));
   forked.work(0);
   EXPECT_EQ(forked.end(), 0);
+}
+
+struct Counter {
+  static void count(void* data) { ++*static_cast<std::atomic<int>*>(data); }
+  hip::HostParameters function() { return {count, &calls}; }
+  std::atomic<int> calls{0};
+};
+
+hip::GraphExec ready(hip::Graph graph) {
+  hip::GraphExec exec = nullptr;
+  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  return exec;
+}
+
+/// The copy of a graph has children of its own.
+TEST(copies_have_children_of_their_own) {
+  Counter first, second;
+  const hip::HostParameters before = first.function(), after = second.function();
+  hip::Graph child = nullptr, parent = nullptr, copy = nullptr, inner = nullptr, copied = nullptr;
+  hip::GraphNode host = nullptr, node = nullptr, found = nullptr;
+  OK(api.hipGraphCreate(&child, 0));
+  OK(api.hipGraphCreate(&parent, 0));
+  OK(api.hipGraphAddHostNode(&host, child, nullptr, 0, &before));
+  OK(api.hipGraphAddChildGraphNode(&node, parent, nullptr, 0, child));
+  OK(api.hipGraphClone(&copy, parent));
+  OK(api.hipGraphNodeFindInClone(&found, node, copy));
+  OK(api.hipGraphChildGraphNodeGetGraph(node, &inner));
+  OK(api.hipGraphChildGraphNodeGetGraph(found, &copied));
+  EXPECT_EQ(inner != copied, true);
+  size_t count = 1;
+  OK(api.hipGraphGetNodes(copied, &host, &count));
+  OK(api.hipGraphHostNodeSetParams(host, &after));
+  const hip::GraphExec original = ready(parent), changed = ready(copy);
+  for (const hip::Graph graph : {child, parent, copy}) OK(api.hipGraphDestroy(graph));
+  OK(api.hipGraphLaunch(original, nullptr));
+  OK(api.hipDeviceSynchronize());
+  EXPECT_EQ(first.calls == 1 && second.calls == 0, true);
+  OK(api.hipGraphLaunch(changed, nullptr));
+  OK(api.hipDeviceSynchronize());
+  EXPECT_EQ(first.calls == 1 && second.calls == 1, true);
+  for (const hip::GraphExec exec : {original, changed}) OK(api.hipGraphExecDestroy(exec));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr int kInvalidHandle = 400, kIllegalState = 401;
+constexpr int kInvalid = 1, kInvalidHandle = 400, kIllegalState = 401;
 
 /// Work that lasts until let_go() or the end: the stream waits for a value that nobody has written yet.
 struct Held {
@@ -113,6 +113,54 @@ TEST(nodes_that_are_destroyed_in_a_capture) {
   OK(api.hipGraphGetEdges(graph, nullptr, nullptr, &edges));
   EXPECT_EQ(nodes == 2 && edges == 0, true);
   OK(api.hipGraphDestroy(graph));
+}
+
+struct Counted {
+  static void count(void* data) { ++*static_cast<std::atomic<int>*>(data); }
+  /// A graph that alone refers to an object.
+  hip::Graph graph() {
+    hip::UserObject object = nullptr;
+    hip::Graph made = nullptr;
+    OK(api.hipUserObjectCreate(&object, &ended, count, 1, 1));
+    OK(api.hipGraphCreate(&made, 0));
+    OK(api.hipGraphRetainUserObject(made, object, 1, 1));
+    return made;
+  }
+  std::atomic<int> ended{0};
+};
+
+/// A node's child ends with the node, or with its graph, and what it refers to with it; a graph that is ready keeps
+/// what it needs.
+TEST(children_end_with_their_nodes) {
+  Counted counted;
+  hip::Graph parent = nullptr, child = nullptr;
+  hip::GraphNode node = nullptr, foreign = nullptr;
+  size_t count = 0;
+  for (const bool with_node : {false, true}) {
+    counted.ended = 0;
+    const hip::Graph given = counted.graph();
+    OK(api.hipGraphCreate(&parent, 0));
+    OK(api.hipGraphAddEmptyNode(&foreign, given, nullptr, 0));
+    EXPECT_EQ(api.hipGraphAddChildGraphNode(&node, parent, &foreign, 1, given), kInvalid);  // of which nothing is left
+    OK(api.hipGraphAddChildGraphNode(&node, parent, nullptr, 0, given));
+    OK(api.hipGraphDestroy(given));
+    OK(api.hipGraphChildGraphNodeGetGraph(node, &child));
+    OK(api.hipGraphGetNodes(child, nullptr, &count));
+    EXPECT_EQ(counted.ended.load(), 0);
+    if (with_node) OK(api.hipGraphDestroyNode(node));
+    if (!with_node) OK(api.hipGraphDestroy(parent));
+    EXPECT_EQ(counted.ended.load(), 1);
+    EXPECT_EQ(api.hipGraphGetNodes(child, nullptr, &count), kInvalid);
+  }
+  const hip::Graph given = counted.graph();
+  hip::GraphExec exec = nullptr;
+  OK(api.hipGraphAddChildGraphNode(&node, parent, nullptr, 0, given));
+  OK(api.hipGraphInstantiate(&exec, parent, nullptr, nullptr, 0));
+  OK(api.hipGraphDestroy(given));
+  OK(api.hipGraphDestroy(parent));
+  EXPECT_EQ(counted.ended.load(), 1);
+  OK(api.hipGraphExecDestroy(exec));
+  EXPECT_EQ(counted.ended.load(), 2);
 }
 
 }  // namespace
