@@ -296,12 +296,12 @@ Error hipGraphLaunch(GraphExec exec, Stream stream) {
     const auto nodes = found->nodes;
     const auto objects = found->objects;  // which stay until the launch is over
     if (queue->capture != nullptr) {
-      submit_locked(queue, [nodes, objects](Via) { run_nodes(*nodes); });
+      submit_locked(queue, {[objects](Via) {}, ChildWork{nullptr, nullptr, nodes}});
       return;
     }
     check_memory(*found);
-    const auto events = std::make_shared<const EventsOfLaunch>(*nodes);
-    const auto run = [nodes, objects, events](Via) { events->run(*nodes); };
+    const auto events = std::make_shared<const EventsOfLaunch>(nodes);
+    const auto run = [objects, events](Via) { events->run(); };
     const auto marker = submit_locked(queue, run, {}, events->before());
     events->record(*marker);
     promise_memory(*nodes);

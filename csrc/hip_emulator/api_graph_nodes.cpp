@@ -7,7 +7,6 @@
 #include "hip_emulator/host_program.h"
 #include "hip_emulator/launch.h"
 #include "hip_emulator/release.h"
-#include "hip_emulator/stream_order.h"
 
 namespace wave::hip {
 
@@ -44,29 +43,14 @@ StreamOperation host_operation(const HostParameters* given) {
 
 StreamOperation record_operation(Event handle) {
   require(handle != nullptr);
-  const auto run = [event = runtime().events.find(handle)](Via) {
-    stream_order().give_up();
-    auto marker = std::make_shared<Marker>();
-    marker->complete();
-    std::lock_guard lock(runtime().order);
-    event->capture = nullptr;
-    event->marker = std::move(marker);
-  };
-  return {run, RecordWork{handle}};
+  runtime().events.find(handle);            // must be there
+  return {[](Via) {}, RecordWork{handle}};  // EventsOfLaunch records it
 }
 
 StreamOperation wait_operation(Event handle) {
   require(handle != nullptr);
-  const auto run = [event = runtime().events.find(handle)](Via) {
-    stream_order().give_up();
-    std::shared_ptr<Marker> marker;
-    {
-      std::lock_guard lock(runtime().order);
-      marker = event->marker;
-    }
-    while (marker != nullptr && !marker->wait(std::chrono::milliseconds(50))) check_not_stopped();
-  };
-  return {run, WaitWork{handle}};
+  runtime().events.find(handle);  // must be there
+  return {[](Via) {}, WaitWork{handle}};
 }
 
 StreamOperation child_operation(Graph graph) {
@@ -278,7 +262,11 @@ Error hipGraphAddChildGraphNode(GraphNode* node, Graph graph, const GraphNode* d
   return add(__func__, node, graph, dependencies, count, [&] { return child_operation(child); });
 }
 Error hipGraphChildGraphNodeGetGraph(GraphNode node, Graph* graph) {
-  return get(__func__, node, graph, [](const NodeRecord& found) { return work_of<ChildWork>(found).handle->handle; });
+  return get(__func__, node, graph, [](const NodeRecord& found) {
+    const auto& handle = work_of<ChildWork>(found).handle;
+    require(handle != nullptr, hipErrorInvalidValue, "a launch that was captured has no graph any more");
+    return handle->handle;
+  });
 }
 Error hipGraphExecChildGraphNodeSetParams(GraphExec exec, GraphNode node, Graph child) {
   return set(__func__, exec, node, [&] {
@@ -287,9 +275,9 @@ Error hipGraphExecChildGraphNodeSetParams(GraphExec exec, GraphNode node, Graph 
     std::lock_guard lock(runtime().order);
     const auto nodes = make_ready(*found);
     GraphNode different = nullptr;
-    require(compare(*make_ready(*work_of<ChildWork>(*changed).graph), *nodes, &different) == kUpdateSuccess,
-            hipErrorUnknown, "the graph has other nodes than the one whose place it would take");
-    return StreamOperation([nodes](Via) { run_nodes(*nodes); }, ChildWork{found});
+    require(compare(*make_ready(work_of<ChildWork>(*changed)), *nodes, &different) == kUpdateSuccess, hipErrorUnknown,
+            "the graph has other nodes than the one whose place it would take");
+    return StreamOperation([](Via) {}, ChildWork{found, nullptr, nodes});
   });
 }
 

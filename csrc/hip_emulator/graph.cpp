@@ -39,8 +39,8 @@ std::shared_ptr<OperationGraph> OperationGraph::clone() const {
   std::map<const NodeRecord*, NodeRecord*> copies;
   for (const auto& node : nodes) {
     NodeRecord& made = copy->add(node->operation, {});
-    if (const auto* child = std::get_if<ChildWork>(&node->operation.work))
-      made.operation.work = child_of(*child->graph);
+    const auto* const child = std::get_if<ChildWork>(&node->operation.work);
+    if (child != nullptr && child->graph != nullptr) made.operation.work = child_of(*child->graph);
     made.cloned_from = node->handle;
     made.attribute = node->attribute;
     copies[node.get()] = &made;
@@ -103,12 +103,26 @@ std::shared_ptr<const ReadyNodes> make_ready(const OperationGraph& graph) {
     std::ranges::sort(dependencies);
     StreamOperation operation = node->operation;
     if (const auto* child = std::get_if<ChildWork>(&operation.work)) {
-      operation.run = [nodes = make_ready(*child->graph)](Via) { run_nodes(*nodes); };
-      operation.work = ChildWork{child->graph};  // whose objects it keeps
+      operation.work = ChildWork{child->graph, nullptr, make_ready(*child)};  // with the graph, whose objects it keeps
     }
     result->push_back({std::move(operation), node->handle, std::move(dependencies)});
   }
   return result;
+}
+
+std::shared_ptr<const ReadyNodes> make_ready(const ChildWork& child) {
+  return child.ready != nullptr ? child.ready : make_ready(*child.graph);
+}
+
+void for_each(const ReadyNodes& nodes, const std::function<void(const ReadyNode&)>& visit) {
+  for (const ReadyNode& node : nodes) {
+    const auto* const child = std::get_if<ChildWork>(&node.operation.work);
+    if (child == nullptr) {
+      visit(node);
+    } else {
+      for_each(*child->ready, visit);
+    }
+  }
 }
 
 bool keeps_direction(const StreamOperation& before, const StreamOperation& after) {
@@ -126,12 +140,6 @@ hip::UpdateResult compare(const ReadyNodes& before, const ReadyNodes& after, hip
   }
   *different = nullptr;
   return hip::kUpdateSuccess;
-}
-
-void run_nodes(const ReadyNodes& nodes) {
-  for (const ReadyNode& node : nodes) {
-    if (node.enabled) node.operation(Via::Graph);
-  }
 }
 
 }  // namespace wave::hip_emulator

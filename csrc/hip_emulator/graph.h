@@ -35,8 +35,9 @@ struct HostWork {
   hip::HostParameters function;
 };
 struct ChildWork {
-  std::shared_ptr<OperationGraph> graph;
-  std::shared_ptr<const class OwnHandle> handle{};  ///< of the node's own graph
+  std::shared_ptr<OperationGraph> graph;                         ///< nullptr where it is a launch that was captured
+  std::shared_ptr<const class OwnHandle> handle{};               ///< of the node's own graph
+  std::shared_ptr<const std::vector<struct ReadyNode>> ready{};  ///< of such a launch, or where the graph is ready
 };
 struct EmptyWork {};
 struct WaitWork {
@@ -123,8 +124,8 @@ ChildWork child_of(const OperationGraph& graph);
 
 /// A node of a graph that is ready to run.
 struct ReadyNode {
-  StreamOperation operation;
-  hip::GraphNode node;  ///< that it was made of
+  StreamOperation operation;  ///< of a child, its work has the nodes that are ready
+  hip::GraphNode node;        ///< that it was made of
   std::vector<size_t> dependencies;
   bool enabled = true;
 };
@@ -141,11 +142,13 @@ struct ReadyGraph {
 };
 
 std::shared_ptr<const ReadyNodes> make_ready(const OperationGraph& graph);
+/// The same of a child.
+std::shared_ptr<const ReadyNodes> make_ready(const ChildWork& child);
+/// Calls `visit` with the nodes in their order, and with those of a child in its place.
+void for_each(const ReadyNodes& nodes, const std::function<void(const ReadyNode&)>& visit);
 /// Whether nodes can take the place of those that are ready, and where not, from which on.
 hip::UpdateResult compare(const ReadyNodes& before, const ReadyNodes& after, hip::GraphNode* different);
 /// Whether what is a copy copies from and to where it did before. Both are of one kind.
 bool keeps_direction(const StreamOperation& before, const StreamOperation& after);
-/// Runs the nodes that are enabled, one after the other.
-void run_nodes(const ReadyNodes& nodes);
 
 }  // namespace wave::hip_emulator

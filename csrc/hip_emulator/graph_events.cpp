@@ -1,9 +1,8 @@
 #include "hip_emulator/graph_events.h"
 
-#include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <map>
+#include <utility>
 
 #include "hip_emulator/runtime.h"
 
@@ -26,51 +25,53 @@ void wait_for(const Marker& marker) {
 
 }  // namespace
 
-EventsOfLaunch::EventsOfLaunch(const ReadyNodes& nodes)
-    : events_(nodes.size()), recorded_(nodes.size()), waited_(nodes.size()) {
+EventsOfLaunch::EventsOfLaunch(std::shared_ptr<const ReadyNodes> nodes) : nodes_(std::move(nodes)) {
   std::map<hip::Event, std::shared_ptr<Marker>> own;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const NodeWork& work = nodes[i].operation.work;
+  for_each(*nodes_, [&](const ReadyNode& node) {
+    Step& step = steps_.emplace_back(&node);
+    const NodeWork& work = node.operation.work;
     if (const auto* record = std::get_if<RecordWork>(&work)) {
-      events_[i] = find_event(record->event);
-      if (events_[i] != nullptr) own[record->event] = recorded_[i] = std::make_shared<Marker>();
+      step.event = find_event(record->event);
+      if (step.event != nullptr) own[record->event] = step.recorded = std::make_shared<Marker>();
     } else if (const auto* wait = std::get_if<WaitWork>(&work)) {
       const auto event = find_event(wait->event);
       const auto earlier = own.find(wait->event);
-      if (event != nullptr) waited_[i] = earlier == own.end() ? event->marker : earlier->second;
+      if (event != nullptr) step.waited = earlier == own.end() ? event->marker : earlier->second;
     }
-  }
+  });
 }
 
 EventsOfLaunch::~EventsOfLaunch() {
-  for (const auto& marker : recorded_) {
-    if (marker != nullptr && !marker->time()) marker->complete();
+  for (const Step& step : steps_) {
+    if (step.recorded != nullptr && !step.recorded->time()) step.recorded->complete();
   }
 }
 
 Markers EventsOfLaunch::before() const {
   Markers result;
-  std::ranges::copy_if(waited_, std::back_inserter(result), [](const auto& marker) { return marker != nullptr; });
+  for (const Step& step : steps_) {
+    if (step.waited != nullptr) result.push_back(step.waited);
+  }
   return result;
 }
 
 void EventsOfLaunch::record(const Marker& launch) const {
-  for (size_t i = 0; i < events_.size(); ++i) {
-    if (events_[i] == nullptr) continue;
-    recorded_[i]->clock = launch.clock;
-    events_[i]->capture = nullptr;
-    events_[i]->marker = recorded_[i];
+  for (const Step& step : steps_) {
+    if (step.event == nullptr) continue;
+    step.recorded->clock = launch.clock;
+    step.event->capture = nullptr;
+    step.event->marker = step.recorded;
   }
 }
 
-void EventsOfLaunch::run(const ReadyNodes& nodes) const {
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    if (recorded_[i] != nullptr) {
-      recorded_[i]->complete();
-    } else if (std::holds_alternative<WaitWork>(nodes[i].operation.work)) {
-      if (waited_[i] != nullptr) wait_for(*waited_[i]);
-    } else if (nodes[i].enabled) {
-      nodes[i].operation(Via::Graph);
+void EventsOfLaunch::run() const {
+  for (const Step& step : steps_) {
+    if (step.recorded != nullptr) {
+      step.recorded->complete();
+    } else if (std::holds_alternative<WaitWork>(step.node->operation.work)) {
+      if (step.waited != nullptr) wait_for(*step.waited);
+    } else if (step.node->enabled) {
+      step.node->operation(Via::Graph);
     }
   }
 }

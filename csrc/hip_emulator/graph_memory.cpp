@@ -48,22 +48,21 @@ StreamOperation release_operation(void* pointer) {
 
 void check_memory(const ReadyGraph& graph) {
   if ((graph.flags & kFreesOnLaunch) != 0) return;
-  for (const ReadyNode& node : *graph.nodes) {
+  for_each(*graph.nodes, [](const ReadyNode& node) {
     const auto* const allocated = std::get_if<AllocateWork>(&node.operation.work);
-    if (allocated == nullptr) continue;
-    require(!runtime().memory.is_promised(allocated->memory->parameters.pointer), hipErrorInvalidValue,
-            "the graph's memory was not freed since its last launch");
-  }
+    require(allocated == nullptr || !runtime().memory.is_promised(allocated->memory->parameters.pointer),
+            hipErrorInvalidValue, "the graph's memory was not freed since its last launch");
+  });
 }
 
 void promise_memory(const ReadyNodes& nodes) {
-  for (const ReadyNode& node : nodes) {
+  for_each(nodes, [](const ReadyNode& node) {
     if (const auto* allocated = std::get_if<AllocateWork>(&node.operation.work)) {
       runtime().memory.promise(allocated->memory->parameters.pointer, true);
     } else if (const auto* released = std::get_if<ReleaseWork>(&node.operation.work)) {
       runtime().memory.promise(released->pointer, false);
     }
-  }
+  });
 }
 
 }  // namespace wave::hip_emulator

@@ -6,7 +6,13 @@
 
 namespace {
 
-constexpr int kUnjoined = 904;
+constexpr int kInvalid = 1, kUnjoined = 904;
+
+int type_of(hip::GraphNode node) {
+  hip::NodeType type{};
+  OK(api.hipGraphNodeGetType(node, &type));
+  return static_cast<int>(type);
+}
 
 /// Streams that the first one of them has forked from its capture.
 struct Forked {
@@ -69,6 +75,59 @@ hip::GraphExec ready(hip::Graph graph) {
   hip::GraphExec exec = nullptr;
   OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
   return exec;
+}
+
+/// A graph that is launched in a capture is a child of it.
+TEST(captures_of_launches) {
+  Counter counter;
+  const hip::HostParameters function = counter.function();
+  const hip::Stream stream = new_stream();
+  hip::Graph graph = nullptr, captured = nullptr, inner = nullptr;
+  hip::GraphNode node = nullptr;
+  OK(api.hipGraphCreate(&graph, 0));
+  OK(api.hipGraphAddHostNode(&node, graph, nullptr, 0, &function));
+  const hip::GraphExec exec = ready(graph);
+  OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
+  OK(api.hipGraphLaunch(exec, stream));
+  OK(api.hipStreamEndCapture(stream, &captured));
+  size_t count = 1;
+  OK(api.hipGraphGetNodes(captured, &node, &count));
+  EXPECT_EQ(type_of(node), 4);
+  EXPECT_EQ(api.hipGraphChildGraphNodeGetGraph(node, &inner), kInvalid);  // it is ready, and has no nodes to look at
+  const hip::GraphExec outer = ready(captured);
+  OK(api.hipGraphExecDestroy(exec));
+  OK(api.hipGraphDestroy(graph));
+  OK(api.hipGraphDestroy(captured));
+  for (int i = 0; i < 2; ++i) OK(api.hipGraphLaunch(outer, stream));
+  OK(api.hipStreamSynchronize(stream));
+  EXPECT_EQ(counter.calls.load(), 2);
+  OK(api.hipGraphExecDestroy(outer));
+}
+
+/// A node of a child waits for what its event stood for when the graph was launched, and records it then, as others do.
+TEST(events_of_children) {
+  Slow slow;
+  const hip::Stream stream = new_stream();
+  const hip::Event waited = new_event(), recorded = new_event();
+  hip::Graph child = nullptr, parent = nullptr;
+  hip::GraphNode wait = nullptr, record = nullptr, node = nullptr;
+  OK(api.hipGraphCreate(&child, 0));
+  OK(api.hipGraphCreate(&parent, 0));
+  OK(api.hipGraphAddEventWaitNode(&wait, child, nullptr, 0, waited));
+  OK(api.hipGraphAddEventRecordNode(&record, child, &wait, 1, recorded));
+  OK(api.hipGraphAddEventWaitNode(&node, child, &record, 1, recorded));
+  OK(api.hipGraphAddChildGraphNode(&node, parent, nullptr, 0, child));
+  const hip::GraphExec exec = ready(parent);
+  for (int i = 0; i < 2; ++i) slow.enqueue(stream);
+  OK(api.hipGraphLaunch(exec, stream));
+  constexpr int kNotReady = 600;
+  EXPECT_EQ(api.hipEventQuery(recorded), kNotReady);
+  OK(api.hipEventRecord(waited, stream));  // behind the launch, which does not wait for it
+  OK(api.hipEventSynchronize(recorded));
+  EXPECT_EQ(slow.is_done(), true);
+  OK(api.hipStreamSynchronize(stream));
+  OK(api.hipGraphExecDestroy(exec));
+  for (const hip::Graph graph : {child, parent}) OK(api.hipGraphDestroy(graph));
 }
 
 /// The copy of a graph has children of its own.
