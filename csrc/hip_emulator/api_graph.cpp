@@ -100,8 +100,9 @@ Error hipStreamEndCapture(Stream stream, Graph* graph) {
     require(graph != nullptr);
     *graph = nullptr;
     const auto queue = find_queue(stream);
+    std::shared_ptr<Capture> capture;  // which ends without the lock: objects of its graph may call HIP
     std::lock_guard lock(runtime().order);
-    const std::shared_ptr<Capture> capture = queue->capture;
+    capture = queue->capture;
     require(capture != nullptr, hipErrorIllegalState);
     require(capture->origin == queue.get(), hipErrorStreamCaptureUnmatched);
     require(capture->mode == kCaptureModeRelaxed || capture->thread == std::this_thread::get_id(),
@@ -241,14 +242,16 @@ Error hipGraphExecUpdate(GraphExec exec, Graph graph, GraphNode* error_node, Upd
     require(error_node != nullptr && result != nullptr);
     const auto updated = runtime().execs.find(exec);
     const auto found = runtime().graphs.find(graph);
+    std::shared_ptr<const ReadyNodes> before;  // which end without the lock: objects of children may call HIP
     std::lock_guard lock(runtime().order);
+    before = updated->nodes;
     auto nodes = std::make_shared<ReadyNodes>(*make_ready(*found));
     *error_node = nullptr;
-    *result = compare(*updated->nodes, *nodes, error_node);
+    *result = compare(*before, *nodes, error_node);
     require(*result == kUpdateSuccess, hipErrorGraphExecUpdateFailure);
     for (size_t i = 0; i < nodes->size(); ++i) {  // which are still named by the graph that they were made of
-      (*nodes)[i].node = (*updated->nodes)[i].node;
-      (*nodes)[i].enabled = (*updated->nodes)[i].enabled;
+      (*nodes)[i].node = (*before)[i].node;
+      (*nodes)[i].enabled = (*before)[i].enabled;
     }
     updated->nodes = std::move(nodes);
   });

@@ -126,7 +126,7 @@ Error hipGraphNodeFindInClone(GraphNode* node, GraphNode original, Graph clone) 
 
 Error hipGraphDestroyNode(GraphNode node) {
   return call(__func__, [&] {
-    const auto found = runtime().nodes.find(node);
+    const auto found = runtime().nodes.find(node);  // which ends without the lock: objects of a child may call HIP
     std::lock_guard lock(runtime().order);
     found->graph->remove(*found);
   });

@@ -56,8 +56,10 @@ Error hipGraphReleaseUserObject(Graph graph, UserObject object, unsigned count) 
   return call(__func__, [&] {
     const auto owner = runtime().graphs.find(graph);
     with_object(object, count, [&](const auto& owned) {
-      std::lock_guard lock(runtime().order);
-      owner->objects.remove(owned, count);
+      std::unique_lock lock(runtime().order);
+      const bool is_removed = owner->objects.remove(owned, count);
+      lock.unlock();
+      if (is_removed) owned->give_back(count);
     });
   });
 }

@@ -54,7 +54,9 @@ Error set(const char* name, GraphExec exec, GraphNode node, const Make& make) {
   return call(name, [&] {
     const auto found = runtime().execs.find(exec);
     const StreamOperation operation = make();
+    std::shared_ptr<const ReadyNodes> before;  // which end without the lock: objects of children may call HIP
     std::lock_guard lock(runtime().order);
+    before = found->nodes;
     found->change(node, [&](ReadyNode& ready) {
       check_same_kind(ready.operation, operation);
       require(keeps_direction(ready.operation, operation), hipErrorInvalidValue,

@@ -106,11 +106,11 @@ void check_alive() {
   if (ending) throw Failure(hipErrorDeinitialized);
 }
 
-RunsHostFunction::RunsHostFunction() {
+RunsHostFunction::RunsHostFunction() : runs_already_(host_function_runs) {
   stream_order().learn_running();
   host_function_runs = true;
 }
-RunsHostFunction::~RunsHostFunction() { host_function_runs = false; }
+RunsHostFunction::~RunsHostFunction() { host_function_runs = runs_already_; }
 bool runs_host_function() { return host_function_runs; }
 
 void check_may_wait() {

@@ -108,6 +108,9 @@ struct RunsHostFunction {
   RunsHostFunction();
   RunsHostFunction(const RunsHostFunction&) = delete;
   ~RunsHostFunction();
+
+ private:
+  const bool runs_already_;
 };
 bool runs_host_function();
 /// Throws hipErrorIllegalState in such a function, for which the streams wait themselves.

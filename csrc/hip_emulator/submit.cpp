@@ -167,14 +167,15 @@ void end_capture(Queue& origin) {
 void end_stream(hip::Stream stream) {
   const std::shared_ptr<Queue> queue = runtime().streams.find(stream);
   std::shared_ptr<Marker> last;
+  std::shared_ptr<Capture> capture;  // which ends without the lock: objects of its graph may call HIP
   {
     std::lock_guard lock(runtime().order);
     last = queue->last();
-    if (queue->capture != nullptr) {
-      queue->capture->is_invalid = true;
-      if (queue->capture->origin == queue.get()) end_capture(*queue);
-    }
+    capture = queue->capture;
+    if (capture != nullptr) capture->is_invalid = true;
+    if (capture != nullptr && capture->origin == queue.get()) end_capture(*queue);
   }
+  capture.reset();
   if (last != nullptr && !Queue::is_of_this_thread()) last->wait();
   stream_order().learn(last.get());
   runtime().streams.remove(stream);

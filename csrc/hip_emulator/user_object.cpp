@@ -1,6 +1,7 @@
 #include "hip_emulator/user_object.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "hip_emulator/runtime.h"
 
@@ -38,6 +39,8 @@ void KeptObject::end_if_unused(std::unique_lock<std::mutex> lock) {
   if (own_ + lent_ != 0) return;
   lock.unlock();
   const std::shared_ptr<KeptObject> kept = runtime().user_objects.remove(handle_);
+  std::optional<RunsHostFunction> runs;
+  if (Queue::is_of_this_thread()) runs.emplace();
   destroy_(data_);
 }
 
@@ -54,12 +57,12 @@ void OwnedObjects::add(const std::shared_ptr<KeptObject>& object, unsigned count
   object->lend(count);
 }
 
-void OwnedObjects::remove(const std::shared_ptr<KeptObject>& object, unsigned count) {
+bool OwnedObjects::remove(const std::shared_ptr<KeptObject>& object, unsigned count) {
   const auto found = counts_.find(object);
-  if (found == counts_.end() || count > found->second) return;
+  if (found == counts_.end() || count > found->second) return false;
   found->second -= count;
   if (found->second == 0) counts_.erase(found);
-  object->give_back(count);
+  return true;
 }
 
 }  // namespace wave::hip_emulator

@@ -27,7 +27,8 @@ class KeptObject {
   void give_back(unsigned count);
 
  private:
-  /// Ends the data where nobody refers to it. The function runs without a lock.
+  /// Ends the data where nobody refers to it. The function runs without this lock, and a stream's thread lets it wait
+  /// for nothing: what it has let go of is part of its work.
   void end_if_unused(std::unique_lock<std::mutex> lock);
 
   void* const data_;
@@ -47,8 +48,8 @@ class OwnedObjects {
   ~OwnedObjects();
 
   void add(const std::shared_ptr<KeptObject>& object, unsigned count);
-  /// Nothing is done where there are fewer references.
-  void remove(const std::shared_ptr<KeptObject>& object, unsigned count);
+  /// Nothing is done, and the result is false, where there are fewer references. They are still to be given back.
+  bool remove(const std::shared_ptr<KeptObject>& object, unsigned count);
 
  private:
   std::map<std::shared_ptr<KeptObject>, unsigned> counts_;

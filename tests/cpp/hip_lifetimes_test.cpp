@@ -1,5 +1,6 @@
 // Tests of streams, graphs, nodes and objects that end while others still use them: a part of the program of
 // hip_emulator_test.cpp.
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -161,6 +162,45 @@ TEST(children_end_with_their_nodes) {
   EXPECT_EQ(counted.ended.load(), 1);
   OK(api.hipGraphExecDestroy(exec));
   EXPECT_EQ(counted.ended.load(), 2);
+}
+
+/// The function that ends an object may call HIP, whoever lets go of it last: where that is a stream's thread, the
+/// function must not wait.
+TEST(functions_that_end_objects_call_hip) {
+  static std::array<std::atomic<int>, 3> results;
+  static hip::Event event = new_event();
+  const auto end = [](void*) {
+    results[0] = api.hipEventRecord(event, nullptr);
+    results[1] = api.hipDeviceSynchronize();
+    results[2] = 1;
+  };
+  const auto made = [&](hip::UserObject* object) {
+    hip::Graph graph = nullptr;
+    OK(api.hipUserObjectCreate(object, &results, end, 1, 1));
+    OK(api.hipGraphCreate(&graph, 0));
+    OK(api.hipGraphRetainUserObject(graph, *object, 1, 1));
+    for (auto& result : results) result = 0;
+    return graph;
+  };
+  hip::UserObject object = nullptr;
+  hip::Graph graph = made(&object);
+  OK(api.hipGraphReleaseUserObject(graph, object, 1));
+  EXPECT_EQ(results[0] == 0 && results[1] == 0 && results[2] == 1, true);
+  OK(api.hipGraphDestroy(graph));
+
+  Held& held = *new Held;
+  const hip::Stream stream = new_stream();
+  hip::GraphExec exec = nullptr;
+  graph = made(&object);
+  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  OK(api.hipGraphDestroy(graph));
+  held.hold(stream);
+  OK(api.hipGraphLaunch(exec, stream));
+  OK(api.hipGraphExecDestroy(exec));
+  EXPECT_EQ(results[2].load(), 0);
+  held.let_go();
+  OK(api.hipStreamSynchronize(stream));
+  EXPECT_EQ(results[0] == 0 && results[1] == kIllegalState && results[2] == 1, true);
 }
 
 }  // namespace
