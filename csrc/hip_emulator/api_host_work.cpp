@@ -46,9 +46,13 @@ Error wait_value(const char* function, Stream stream, void* memory, T value, uns
     check_value(at);
     require(flags <= kWaitNor);
     stream_order().give_up();
-    submit(find_queue(stream), [=](Via) {
+    const auto queue = find_queue(stream);
+    const EmulatedDevice& device = runtime().device(queue->device);
+    submit(queue, [=, &device](Via via) {
+      check_again(via, {reinterpret_cast<uint64_t>(at), sizeof(T)});
       while (!is_met(load(at), value, mask, flags)) {
         check_not_stopped();
+        if (device.error() != hipSuccess) return;  // nothing that could write the value runs any more
         std::this_thread::sleep_for(std::chrono::microseconds(50));
       }
     });
@@ -61,7 +65,10 @@ Error write_value(const char* function, Stream stream, void* memory, T value) {
     T* const at = static_cast<T*>(memory);
     check_value(at);
     stream_order().give_up();
-    submit(find_queue(stream), [=](Via) { std::atomic_ref<T>(*at).store(value, std::memory_order_release); });
+    submit(find_queue(stream), [=](Via via) {
+      check_again(via, {reinterpret_cast<uint64_t>(at), sizeof(T)});
+      std::atomic_ref<T>(*at).store(value, std::memory_order_release);
+    });
   });
 }
 

@@ -31,12 +31,6 @@ std::optional<Allocation> check_span(AddressSpan bytes) {
   return allocation;
 }
 
-namespace {
-
-uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
-
-/// Of a copy or fill in a graph: memory may have been freed since it was captured. An error of the device then. So may
-/// graphs' own have been at any time.
 void check_again(Via via, AddressSpan bytes) {
   const auto reserved = runtime().memory.reserved_at(bytes.begin());
   if (via != Via::Graph && !reserved) return;
@@ -48,6 +42,10 @@ void check_again(Via via, AddressSpan bytes) {
                   text(via == Via::Graph ? "a graph makes " : "a stream makes ", failure.what()));
   }
 }
+
+namespace {
+
+uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 /// Of a call outside a capture: memory of a graph that runs it never had, or has freed.
 void check_promised(const std::optional<Allocation>& allocation, const Queue& queue) {

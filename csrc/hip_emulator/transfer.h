@@ -52,6 +52,10 @@ enum class Wait { No, Yes };
 /// and where the process has no such memory, as far as the first and the last of them tell.
 std::optional<Allocation> check_span(AddressSpan bytes);
 
+/// When an operation runs that was check_span()ed: of one in a graph, memory may have been freed since, and graphs' own
+/// may have been at any time. Throws hipErrorIllegalAddress, which is an error of the device then.
+void check_again(Via via, AddressSpan bytes);
+
 /// The first to the last byte of rows; as many bytes as a number can say where they are more.
 AddressSpan span_of(const Rows& rows, const RowCounts& counts);
 

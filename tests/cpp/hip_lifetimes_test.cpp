@@ -203,4 +203,58 @@ TEST(functions_that_end_objects_call_hip) {
   EXPECT_EQ(results[0] == 0 && results[1] == kIllegalState && results[2] == 1, true);
 }
 
+/// Streams wait no longer for a value that nobody will write, since the device has failed.
+TEST(waits_end_where_the_device_has_failed) {
+  const Loaded module(basics());
+  const Held held;
+  const hip::Stream stream = new_stream(), other = new_stream();
+  const hip::Event begun = new_event();
+  const Buffer<float> a(ramp(0));
+  OK(api.hipEventRecord(begun, stream));
+  held.hold(stream);
+  OK(api.hipEventSynchronize(begun));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until it has begun to wait
+  OK(launch(module["vector_add"], 4, 256, other, a.data, a.data, reinterpret_cast<float*>(16), kCount));
+  OK(api.hipStreamWriteValue32(other, held.value, 1, 0));
+  EXPECT_EQ(api.hipDeviceSynchronize(), 700);
+  EXPECT_EQ(*held.value, 0u);
+}
+
+/// Values in memory that was freed, or that a graph does not have now, are the device's error, like a copy's.
+TEST(values_in_memory_that_is_gone) {
+  const hip::Stream stream = new_stream();
+  constexpr int kIllegalAddress = 700;
+  for (const bool writes : {true, false}) {
+    unsigned* memory = nullptr;
+    hip::Graph graph = nullptr;
+    hip::GraphExec exec = nullptr;
+    OK(api.hipMalloc(reinterpret_cast<void**>(&memory), 64));
+    OK(api.hipMemsetD32(memory, 5, 1));
+    OK(api.hipDeviceSynchronize());
+    OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeRelaxed));
+    OK(writes ? api.hipStreamWriteValue32(stream, memory, 5, 0)
+              : api.hipStreamWaitValue32(stream, memory, 5, hip::kWaitEqual, ~0u));
+    OK(api.hipStreamEndCapture(stream, &graph));
+    OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+    OK(api.hipGraphLaunch(exec, stream));
+    OK(api.hipStreamSynchronize(stream));
+    OK(api.hipFree(memory));
+    OK(api.hipGraphLaunch(exec, stream));
+    EXPECT_EQ(api.hipStreamSynchronize(stream), kIllegalAddress);
+    OK(api.hipDeviceReset());
+    OK(api.hipGraphExecDestroy(exec));
+    OK(api.hipGraphDestroy(graph));
+  }
+  hip::Graph graph = nullptr;
+  hip::GraphNode node = nullptr;
+  hip::AllocationParameters parameters{};
+  parameters.pool = {hip::kPinned, 0, {hip::kLocationDevice, 0}, nullptr, 0, {}};
+  parameters.size = 64;
+  OK(api.hipGraphCreate(&graph, 0));
+  OK(api.hipGraphAddMemAllocNode(&node, graph, nullptr, 0, &parameters));
+  OK(api.hipStreamWriteValue32(stream, parameters.pointer, 5, 0));  // which no launch has allocated
+  EXPECT_EQ(api.hipStreamSynchronize(stream), kIllegalAddress);
+  OK(api.hipGraphDestroy(graph));
+}
+
 }  // namespace
