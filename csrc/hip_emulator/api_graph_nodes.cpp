@@ -1,6 +1,7 @@
 // Graphs that programs build by hand: nodes, their parameters, in a graph and in one that is ready to run. Nodes that
 // copy and fill are in api_graph_copies.cpp.
 #include <algorithm>
+#include <map>
 
 #include "hip_emulator/api.h"
 #include "hip_emulator/graph_nodes.h"
@@ -73,6 +74,21 @@ void give_out(const std::vector<T>& values, T* to, size_t* count) {
   *count = std::min(*count, values.size());
 }
 
+/// Changes edges of a graph, one after the other: all of them, or none where `change` throws, which gets the nodes and
+/// what the second one depends on.
+template <class Change>
+void change_edges(Graph graph, const GraphNode* from, const GraphNode* to, size_t count, const Change& change) {
+  const auto found = runtime().graphs.find(graph);
+  std::lock_guard lock(runtime().order);
+  const auto before = find_nodes(from, count), after = find_nodes(to, count);
+  std::map<NodeRecord*, std::vector<NodeRecord*>> changed;
+  for (size_t i = 0; i < count; ++i) {
+    require(before[i]->graph == found.get() && after[i]->graph == found.get());
+    change(before[i], after[i], changed.try_emplace(after[i], after[i]->dependencies).first->second);
+  }
+  for (auto& [node, dependencies] : changed) node->dependencies = std::move(dependencies);
+}
+
 KernelParameters parameters_of(NodeRecord& node) {
   const PackedLaunch& launch = *work_of<KernelWork>(node).launch;
   const KernelFunction& function = *launch.function;
@@ -106,6 +122,7 @@ Error hipGraphClone(Graph* clone, Graph graph) {
     require(clone != nullptr);
     const auto found = runtime().graphs.find(graph);
     std::lock_guard lock(runtime().order);
+    require(!found->has_memory(), hipErrorNotSupported, "a graph that allocates or frees memory is not copied");
     *clone = runtime().graphs.add(found->clone());
   });
 }
@@ -128,29 +145,25 @@ Error hipGraphDestroyNode(GraphNode node) {
   return call(__func__, [&] {
     const auto found = runtime().nodes.find(node);  // which ends without the lock: objects of a child may call HIP
     std::lock_guard lock(runtime().order);
+    require(!is_of_memory(*found), hipErrorNotSupported, "a node that allocates or frees memory stays in its graph");
     found->graph->remove(*found);
   });
 }
 
 Error hipGraphAddDependencies(Graph graph, const GraphNode* from, const GraphNode* to, size_t count) {
   return call(__func__, [&] {
-    const auto found = runtime().graphs.find(graph);
-    std::lock_guard lock(runtime().order);
-    const auto before = find_nodes(from, count), after = find_nodes(to, count);
-    for (size_t i = 0; i < count; ++i) {
-      require(before[i]->graph == found.get() && after[i]->graph == found.get() && before[i] != after[i]);
-      require(std::ranges::find(after[i]->dependencies, before[i]) == after[i]->dependencies.end());
-      after[i]->dependencies.push_back(before[i]);
-    }
+    change_edges(graph, from, to, count, [](NodeRecord* before, const NodeRecord* after, auto& dependencies) {
+      require(before != after && std::ranges::find(dependencies, before) == dependencies.end());
+      dependencies.push_back(before);
+    });
   });
 }
 
 Error hipGraphRemoveDependencies(Graph graph, const GraphNode* from, const GraphNode* to, size_t count) {
   return call(__func__, [&] {
-    runtime().graphs.find(graph);
-    std::lock_guard lock(runtime().order);
-    const auto before = find_nodes(from, count), after = find_nodes(to, count);
-    for (size_t i = 0; i < count; ++i) require(std::erase(after[i]->dependencies, before[i]) == 1);
+    change_edges(graph, from, to, count, [](NodeRecord* before, const NodeRecord*, auto& dependencies) {
+      require(std::erase(dependencies, before) == 1);
+    });
   });
 }
 

@@ -28,13 +28,15 @@ void capture_allocation(void** pointer, size_t size, int device, const std::shar
 void allocate(void** pointer, size_t size, const PoolState& pool, Stream stream) {
   require(pointer != nullptr);
   const auto queue = queue_of(stream);
+  *pointer = nullptr;
+  if (size == 0) return;
   {
     std::lock_guard lock(runtime().order);
     if (queue->capture != nullptr) return capture_allocation(pointer, size, pool.device, queue);
   }
   require(pool.size_limit == 0 || size <= pool.size_limit - std::min(pool.size_limit, pool.use->current.load()),
           hipErrorOutOfMemory, "the pool would become larger than its maxSize");
-  *pointer = size == 0 ? nullptr : runtime().memory.allocate(size, pool.device, AllocationKind::Device, 0, pool.use);
+  *pointer = runtime().memory.allocate(size, pool.device, AllocationKind::Device, 0, pool.use);
 }
 
 bool is_use(PoolAttribute attribute) { return attribute >= kReservedCurrent; }

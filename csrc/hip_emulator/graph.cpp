@@ -8,6 +8,11 @@
 
 namespace wave::hip_emulator {
 
+bool is_of_memory(const NodeRecord& node) {
+  const NodeWork& work = node.operation.work;
+  return std::holds_alternative<AllocateWork>(work) || std::holds_alternative<ReleaseWork>(work);
+}
+
 OperationGraph::~OperationGraph() {
   for (const auto& node : nodes) runtime().nodes.remove(node->handle);
 }
@@ -78,10 +83,7 @@ std::vector<NodeRecord*> OperationGraph::ordered() const {
 }
 
 bool OperationGraph::has_memory() const {
-  return std::ranges::any_of(nodes, [](const auto& node) {
-    const NodeWork& work = node->operation.work;
-    return std::holds_alternative<AllocateWork>(work) || std::holds_alternative<ReleaseWork>(work);
-  });
+  return std::ranges::any_of(nodes, [](const auto& node) { return is_of_memory(*node); });
 }
 
 void ReadyGraph::change(hip::GraphNode node, const std::function<void(ReadyNode&)>& edit) {

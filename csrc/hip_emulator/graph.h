@@ -86,6 +86,9 @@ struct NodeRecord {
   hip::LaunchAttribute attribute{};  ///< of a kernel, which has one at a time; its id is 0 where none was set
 };
 
+/// Whether it allocates or frees memory.
+bool is_of_memory(const NodeRecord& node);
+
 /// hipGraph_t. Guarded by Runtime::order.
 struct OperationGraph {
   explicit OperationGraph(const OwnedObjects& objects = {}) : objects(objects) {}
@@ -101,7 +104,7 @@ struct OperationGraph {
   /// where they depend on each other in a circle.
   std::vector<NodeRecord*> ordered() const;
 
-  /// Whether a node allocates or frees memory: then one graph at a time is made ready of it.
+  /// Whether a node allocates or frees memory: then one graph at a time is made ready of it, and it is not copied.
   bool has_memory() const;
 
   std::vector<std::shared_ptr<NodeRecord>> nodes;

@@ -1,5 +1,6 @@
 // Tests of captures over several streams, and of what a capture makes of calls that do not become one node: a part of
 // the program of hip_emulator_test.cpp.
+#include <array>
 #include <atomic>
 
 #include "hip_program.h"
@@ -63,6 +64,21 @@ TEST(captures_without_dependencies) {
   OK(api.hipStreamUpdateCaptureDependencies(forked.streams[1], nullptr, 0, 1));
   forked.work(0);
   EXPECT_EQ(forked.end(), 0);
+}
+
+/// No memory is no node.
+TEST(captures_of_no_memory) {
+  const hip::Stream stream = new_stream();
+  hip::Graph graph = nullptr;
+  size_t count = 7;
+  void* pointer = &count;
+  OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
+  OK(api.hipMallocAsync(&pointer, 0, stream));
+  EXPECT_EQ(pointer == nullptr, true);
+  OK(api.hipStreamEndCapture(stream, &graph));
+  OK(api.hipGraphGetNodes(graph, nullptr, &count));
+  EXPECT_EQ(count, 0u);
+  OK(api.hipGraphDestroy(graph));
 }
 
 struct Counter {
@@ -157,6 +173,51 @@ TEST(copies_have_children_of_their_own) {
   OK(api.hipDeviceSynchronize());
   EXPECT_EQ(first.calls == 1 && second.calls == 1, true);
   for (const hip::GraphExec exec : {original, changed}) OK(api.hipGraphExecDestroy(exec));
+}
+
+/// Edges are the graph's that is named, and a call that fails changes none.
+TEST(edges_that_are_refused) {
+  hip::Graph graph = nullptr, other = nullptr;
+  std::array<hip::GraphNode, 3> nodes{}, others{};
+  OK(api.hipGraphCreate(&graph, 0));
+  OK(api.hipGraphCreate(&other, 0));
+  for (hip::GraphNode& node : nodes) OK(api.hipGraphAddEmptyNode(&node, graph, nullptr, 0));
+  for (hip::GraphNode& node : others) OK(api.hipGraphAddEmptyNode(&node, other, nullptr, 0));
+  const auto edges = [](hip::Graph of) {
+    size_t count = 0;
+    OK(api.hipGraphGetEdges(of, nullptr, nullptr, &count));
+    return count;
+  };
+  OK(api.hipGraphAddDependencies(other, others.data(), others.data() + 1, 2));
+  EXPECT_EQ(api.hipGraphRemoveDependencies(graph, others.data(), others.data() + 1, 1), kInvalid);
+  EXPECT_EQ(edges(other), 2u);
+  std::array<hip::GraphNode, 2> from{nodes[0], nodes[1]}, to{nodes[1], others[2]};
+  EXPECT_EQ(api.hipGraphAddDependencies(graph, from.data(), to.data(), 2), kInvalid);
+  from = {nodes[0], nodes[0]}, to = {nodes[1], nodes[1]};  // the same one twice
+  EXPECT_EQ(api.hipGraphAddDependencies(graph, from.data(), to.data(), 2), kInvalid);
+  EXPECT_EQ(edges(graph), 0u);
+  OK(api.hipGraphAddDependencies(graph, from.data(), to.data(), 1));
+  from = {nodes[0], nodes[1]}, to = {nodes[1], nodes[2]};
+  EXPECT_EQ(api.hipGraphRemoveDependencies(graph, from.data(), to.data(), 2), kInvalid);
+  EXPECT_EQ(edges(graph), 1u);
+  for (const hip::Graph made : {graph, other}) OK(api.hipGraphDestroy(made));
+}
+
+/// As in AMD's runtime: what a graph allocates is its alone, and stays.
+TEST(nodes_of_memory_stay) {
+  constexpr int kNotSupported = 801;
+  hip::Graph graph = nullptr, copy = nullptr;
+  hip::GraphNode allocate = nullptr, release = nullptr;
+  hip::AllocationParameters parameters{};
+  parameters.pool = {hip::kPinned, 0, {hip::kLocationDevice, 0}, nullptr, 0, {}};
+  parameters.size = 64;
+  OK(api.hipGraphCreate(&graph, 0));
+  OK(api.hipGraphAddMemAllocNode(&allocate, graph, nullptr, 0, &parameters));
+  OK(api.hipGraphAddMemFreeNode(&release, graph, &allocate, 1, parameters.pointer));
+  EXPECT_EQ(api.hipGraphClone(&copy, graph), kNotSupported);
+  EXPECT_EQ(api.hipGraphDestroyNode(allocate), kNotSupported);
+  EXPECT_EQ(api.hipGraphDestroyNode(release), kNotSupported);
+  OK(api.hipGraphDestroy(graph));
 }
 
 }  // namespace
