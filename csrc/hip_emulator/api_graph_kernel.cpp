@@ -58,9 +58,10 @@ Error hipGraphKernelNodeGetAttribute(GraphNode node, KernelAttributeId id, Kerne
     check_id(id);
     const auto found = runtime().nodes.find(node);
     std::lock_guard lock(runtime().order);
-    kernel_of(*found);
+    const PackedLaunch& launch = *kernel_of(*found).launch;
     require(found->attribute.id == 0 || found->attribute.id == id);
     std::memcpy(value, &found->attribute.value, attribute_size(id));
+    if (id == kAttributeCooperative) value->cooperative = launch.cooperative;  // also where it was captured so
   });
 }
 

@@ -24,12 +24,32 @@ std::shared_ptr<KernelFunction> find_either_kernel(void* function, const void** 
   }
 }
 
-StreamOperation kernel_operation(const KernelParameters* given) {
+/// New parameters of a launch do not change that its workgroups wait for each other.
+bool is_cooperative(const StreamOperation& operation) {
+  const auto* const work = std::get_if<KernelWork>(&operation.work);
+  return work != nullptr && work->launch->cooperative;
+}
+
+bool is_cooperative(GraphNode node) {
+  const auto found = runtime().nodes.find(node);
+  std::lock_guard lock(runtime().order);
+  return is_cooperative(found->operation);
+}
+
+bool is_cooperative(GraphExec exec, GraphNode node) {
+  const auto found = runtime().execs.find(exec);
+  std::lock_guard lock(runtime().order);
+  const auto ready = std::ranges::find(*found->nodes, node, &ReadyNode::node);
+  return ready != found->nodes->end() && is_cooperative(ready->operation);
+}
+
+StreamOperation kernel_operation(const KernelParameters* given, bool cooperative = false) {
   require(given != nullptr && given->function != nullptr);
   const auto& [block, extra, function, grid, parameters, shared_memory] = *given;
   LaunchRequest request{
       nullptr, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_memory, nullptr, parameters, extra};
   request.function = find_either_kernel(function, &request.host);
+  request.cooperative = cooperative;
   return launch_operation(request, current_device());
 }
 
@@ -250,10 +270,10 @@ Error hipGraphKernelNodeGetParams(GraphNode node, KernelParameters* parameters) 
   return get(__func__, node, parameters, [](NodeRecord& found) { return parameters_of(found); });
 }
 Error hipGraphKernelNodeSetParams(GraphNode node, const KernelParameters* parameters) {
-  return set(__func__, node, [&] { return kernel_operation(parameters); });
+  return set(__func__, node, [&] { return kernel_operation(parameters, is_cooperative(node)); });
 }
 Error hipGraphExecKernelNodeSetParams(GraphExec exec, GraphNode node, const KernelParameters* parameters) {
-  return set(__func__, exec, node, [&] { return kernel_operation(parameters); });
+  return set(__func__, exec, node, [&] { return kernel_operation(parameters, is_cooperative(exec, node)); });
 }
 
 Error hipGraphAddHostNode(GraphNode* node, Graph graph, const GraphNode* dependencies, size_t count,

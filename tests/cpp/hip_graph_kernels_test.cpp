@@ -81,6 +81,37 @@ TEST(attributes_of_kernels) {
   OK(api.hipGraphDestroy(clone));
 }
 
+/// A launch whose workgroups wait for each other remains one with other parameters, also where it was captured.
+TEST(cooperative_kernels_stay_so) {
+  Launches launches;
+  const hip::Stream stream = new_stream();
+  void* arguments[] = {&launches.a.data, &launches.a.data, &launches.sum.data, &launches.count};
+  const hip::Function function = launches.module["vector_add"];
+  OK(api.hipStreamBeginCaptureToGraph(stream, launches.graph, nullptr, nullptr, 0, hip::kCaptureModeGlobal));
+  OK(api.hipModuleLaunchCooperativeKernel(function, 4, 1, 1, 256, 1, 1, 0, stream, arguments));
+  hip::Graph graph = nullptr;
+  OK(api.hipStreamEndCapture(stream, &graph));
+  hip::GraphNode captured = nullptr;
+  size_t count = 1;
+  OK(api.hipGraphGetNodes(graph, &captured, &count));
+  const hip::GraphNode made = launches.add(4), plain = launches.add(4);
+  hip::KernelAttributeValue value = cooperative(1);
+  OK(api.hipGraphKernelNodeSetAttribute(made, hip::kAttributeCooperative, &value));
+  hip::GraphExec exec = nullptr;
+  OK(api.hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0));
+  hip::KernelParameters parameters{{256, 1, 1}, nullptr, function, {1 << 20, 1, 1}, arguments, 0};
+  for (const hip::GraphNode node : {captured, made}) {
+    value = {};
+    OK(api.hipGraphKernelNodeGetAttribute(node, hip::kAttributeCooperative, &value));
+    EXPECT_EQ(value.cooperative, 1);
+    EXPECT_EQ(api.hipGraphKernelNodeSetParams(node, &parameters), kTooLarge);
+    EXPECT_EQ(api.hipGraphExecKernelNodeSetParams(exec, node, &parameters), kTooLarge);
+  }
+  OK(api.hipGraphKernelNodeSetParams(plain, &parameters));
+  OK(api.hipGraphExecKernelNodeSetParams(exec, plain, &parameters));
+  OK(api.hipGraphExecDestroy(exec));
+}
+
 /// The launch that was captured follows the node that it was said to follow, and the graph is the program's.
 TEST(captures_into_a_graph) {
   Launches launches;
