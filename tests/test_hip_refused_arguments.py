@@ -55,7 +55,7 @@ def answers(calls: list[Call], **variables: str) -> list[tuple[int, list[str | N
 
 
 # Which functions' errors are others than hipErrorInvalidValue where all arguments are zero. What waits for nothing,
-# moves no bytes or frees no memory succeeds; a null stream is the default one.
+# moves no bytes or frees no memory succeeds, but for hipFreeAsync, as in AMD's runtime; a null stream is the default one.
 ZEROS = {
     0: "hipDeviceReset hipDeviceSynchronize hipCtxSetCurrent hipDevicePrimaryCtxRelease hipFree hipHostFree hipMemcpy "
     "hipMemcpyAsync hipMemcpyHtoD hipMemcpyDtoH hipMemcpyDtoD hipMemcpyHtoDAsync hipMemcpyDtoHAsync "
@@ -65,7 +65,7 @@ ZEROS = {
     "hipSetDeviceFlags hipDeviceSetCacheConfig hipDeviceSetSharedMemConfig hipDeviceSetLimit hipFreeHost hipMemcpy2D "
     "hipMemcpy2DAsync hipMemcpyWithStream hipMemcpyPeer hipMemcpyPeerAsync hipMemset2D hipMemset2DAsync hipMemset3D "
     "hipMemset3DAsync hipMemsetD2D8 hipMemsetD2D8Async hipMemsetD2D16 hipMemsetD2D16Async hipMemsetD2D32 "
-    "hipMemsetD2D32Async hipFreeAsync hipDeviceGraphMemTrim hipConfigureCall",
+    "hipMemsetD2D32Async hipDeviceGraphMemTrim hipConfigureCall",
     21: "hipMemcpyToSymbol hipMemcpyFromSymbol hipMemcpyToSymbolAsync hipMemcpyFromSymbolAsync",  # the direction
     98: "hipLaunchKernel hipLaunchCooperativeKernel hipExtLaunchKernel hipLaunchByPtr hipFuncSetAttribute "
     "hipFuncSetCacheConfig hipFuncSetSharedMemConfig",

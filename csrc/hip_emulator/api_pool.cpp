@@ -68,7 +68,7 @@ Error hipMallocFromPoolAsync(void** pointer, size_t size, MemoryPool pool, Strea
 Error hipFreeAsync(void* pointer, Stream stream) {
   return call(__func__, [&] {
     const auto queue = queue_of(stream);
-    if (pointer == nullptr) return;
+    require(pointer != nullptr);
     if (submit(queue, release_operation(pointer)) == nullptr) return;
     runtime().memory.promise(pointer, false);
     runtime().memory.leave(pointer);

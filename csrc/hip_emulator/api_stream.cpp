@@ -50,11 +50,18 @@ void wait_event(const std::shared_ptr<Queue>& queue, const EventRecord& event) {
   }
 }
 
+/// Throws where there is a capture, which ends in an error.
+void check_not_captured(const std::shared_ptr<Capture>& capture, Code code) {
+  if (capture == nullptr) return;
+  capture->is_invalid = true;
+  throw Failure(code);
+}
+
 /// What the event waits for; nullptr where it was not recorded. Throws where it was in a capture.
 std::shared_ptr<Marker> marker_of(Event handle) {
   const auto event = runtime().events.find(handle);
   std::lock_guard lock(runtime().order);
-  require(event->capture == nullptr, hipErrorCapturedEvent);
+  check_not_captured(event->capture, hipErrorCapturedEvent);
   return event->marker;
 }
 
@@ -167,7 +174,7 @@ Error hipStreamQuery(Stream stream) {
     Markers last;
     {
       std::lock_guard lock(runtime().order);
-      require(queue->capture == nullptr, hipErrorStreamCaptureUnsupported);
+      check_not_captured(queue->capture, hipErrorStreamCaptureUnsupported);
       last = last_work(*queue);
     }
     for (const auto& marker : last) require(marker->time().has_value(), hipErrorNotReady);

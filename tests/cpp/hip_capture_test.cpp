@@ -66,6 +66,26 @@ TEST(captures_without_dependencies) {
   EXPECT_EQ(forked.end(), 0);
 }
 
+/// Nobody can ask for, or wait for, what a capture records: the capture ends in an error.
+TEST(captures_that_are_asked_for) {
+  constexpr int kUnsupported = 900, kInvalidated = 901, kCaptured = 907;
+  const hip::Stream stream = new_stream();
+  const hip::Event event = new_event(), other = new_event();
+  hip::Graph graph = nullptr;
+  float time = 0;
+  for (const int how : {0, 1, 2, 3, 4}) {
+    OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeRelaxed));
+    OK(api.hipEventRecord(event, stream));
+    OK(api.hipEventQuery(other));
+    if (how == 1) EXPECT_EQ(api.hipEventQuery(event), kCaptured);
+    if (how == 2) EXPECT_EQ(api.hipEventSynchronize(event), kCaptured);
+    if (how == 3) EXPECT_EQ(api.hipStreamQuery(stream), kUnsupported);
+    if (how == 4) EXPECT_EQ(api.hipEventElapsedTime(&time, other, event), kCaptured);
+    EXPECT_EQ(api.hipStreamEndCapture(stream, &graph), how == 0 ? 0 : kInvalidated);
+    EXPECT_EQ(api.hipEventQuery(event), kCaptured);  // which was not recorded since
+  }
+}
+
 /// No memory is no node.
 TEST(captures_of_no_memory) {
   const hip::Stream stream = new_stream();
