@@ -100,19 +100,19 @@ Error hipStreamEndCapture(Stream stream, Graph* graph) {
     require(graph != nullptr);
     *graph = nullptr;
     const auto queue = find_queue(stream);
-    std::shared_ptr<Capture> capture;  // which ends without the lock: objects of its graph may call HIP
+    std::shared_ptr<OperationGraph> captured;  // which may end, without the lock: its objects may call HIP
     std::lock_guard lock(runtime().order);
-    capture = queue->capture;
+    const std::shared_ptr<Capture> capture = queue->capture;
     require(capture != nullptr, hipErrorIllegalState);
     require(capture->origin == queue.get(), hipErrorStreamCaptureUnmatched);
     require(capture->mode == kCaptureModeRelaxed || capture->thread == std::this_thread::get_id(),
             hipErrorStreamCaptureWrongThread);
     const Code code = result(*capture);
-    end_capture(*queue);
+    captured = end_capture(*queue);
     const bool is_lost = code != hipSuccess && !capture->is_of_program;
     if (is_lost && capture->handle != nullptr) runtime().graphs.remove(capture->handle);
     require(code == hipSuccess, code);
-    *graph = handle_of(*capture);
+    *graph = capture->handle != nullptr ? capture->handle : runtime().graphs.add(captured);
   });
 }
 

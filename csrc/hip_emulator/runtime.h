@@ -165,8 +165,9 @@ void wait_for_devices();
 /// hipEventRecord. Throws Failure.
 void record_event(hip::Event event, hip::Stream stream);
 
-/// Takes the streams of the capture that began in `origin` out of it. Under Runtime::order, which the caller holds.
-void end_capture(Queue& origin);
+/// Takes the streams of the capture that began in `origin` out of it, and returns its graph, which events that were
+/// recorded in it keep no longer. Under Runtime::order, which the caller holds.
+std::shared_ptr<OperationGraph> end_capture(Queue& origin);
 
 /// Ends a stream when its work is done: until then whoever waits for the device waits for that, too. Its capture is
 /// ended in an error. The thread of another stream, which that work may wait for, does not wait.

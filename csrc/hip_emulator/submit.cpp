@@ -156,26 +156,28 @@ void record_event(hip::Event handle, hip::Stream stream) {
   event->marker = queue->capture == nullptr ? submit_locked(queue, [](Via) {}) : nullptr;
 }
 
-void end_capture(Queue& origin) {
+std::shared_ptr<OperationGraph> end_capture(Queue& origin) {
   const std::shared_ptr<Capture> capture = std::move(origin.capture);
   origin.capture = nullptr;
   for (const auto& [queue, merged] : capture->joined) queue->capture = nullptr;
   capture->joined.clear();
   runtime().captures.erase(capture);
+  return std::exchange(capture->graph, nullptr);
 }
 
 void end_stream(hip::Stream stream) {
   const std::shared_ptr<Queue> queue = runtime().streams.find(stream);
   std::shared_ptr<Marker> last;
-  std::shared_ptr<Capture> capture;  // which ends without the lock: objects of its graph may call HIP
+  std::shared_ptr<OperationGraph> captured;  // which ends without the lock: its objects may call HIP
   {
     std::lock_guard lock(runtime().order);
     last = queue->last();
-    capture = queue->capture;
-    if (capture != nullptr) capture->is_invalid = true;
-    if (capture != nullptr && capture->origin == queue.get()) end_capture(*queue);
+    if (queue->capture != nullptr) {
+      queue->capture->is_invalid = true;
+      if (queue->capture->origin == queue.get()) captured = end_capture(*queue);
+    }
   }
-  capture.reset();
+  captured.reset();
   if (last != nullptr && !Queue::is_of_this_thread()) last->wait();
   stream_order().learn(last.get());
   runtime().streams.remove(stream);

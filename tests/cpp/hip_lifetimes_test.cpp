@@ -164,6 +164,26 @@ TEST(children_end_with_their_nodes) {
   EXPECT_EQ(counted.ended.load(), 2);
 }
 
+/// A graph ends though events live that were recorded when it was captured.
+TEST(graphs_that_were_captured_end) {
+  Counted counted;
+  const hip::Stream stream = new_stream();
+  const hip::Event event = new_event();
+  const Buffer<int> data(1);
+  for (const bool is_lost : {false, true}) {
+    counted.ended = 0;
+    const hip::Graph given = counted.graph();
+    hip::Graph graph = nullptr;
+    OK(api.hipStreamBeginCaptureToGraph(stream, given, nullptr, nullptr, 0, hip::kCaptureModeGlobal));
+    OK(api.hipMemsetAsync(data.data, 0, 4, stream));
+    OK(api.hipEventRecord(event, stream));
+    if (is_lost) EXPECT_EQ(api.hipStreamSynchronize(stream), 900);
+    EXPECT_EQ(api.hipStreamEndCapture(stream, &graph), is_lost ? 901 : 0);
+    OK(api.hipGraphDestroy(given));
+    EXPECT_EQ(counted.ended.load(), 1);
+  }
+}
+
 /// The function that ends an object may call HIP, whoever lets go of it last: where that is a stream's thread, the
 /// function must not wait.
 TEST(functions_that_end_objects_call_hip) {
