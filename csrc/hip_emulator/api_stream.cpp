@@ -40,6 +40,17 @@ void join_capture(const std::shared_ptr<Queue>& queue, const EventRecord& event)
   last.insert(last.end(), event.captured_last.begin(), event.captured_last.end());
 }
 
+/// Of an event, as hipEventRecordWithFlags and hipStreamWaitEvent have it: it becomes a node where a stream is
+/// captured.
+constexpr unsigned kExternal = 1;
+
+/// Of a stream that is captured: a node for the event itself. False where it is none of these.
+bool capture_external(const std::shared_ptr<Queue>& queue, unsigned flags, NodeWork work) {
+  if (flags != kExternal || queue->capture == nullptr) return false;
+  submit_locked(queue, {[](Via) {}, std::move(work)});
+  return true;
+}
+
 void wait_event(const std::shared_ptr<Queue>& queue, const EventRecord& event) {
   if (event.capture != nullptr && runtime().captures.contains(event.capture)) {
     join_capture(queue, event);
@@ -185,13 +196,12 @@ Error hipStreamQuery(Stream stream) {
 
 Error hipStreamWaitEvent(Stream stream, Event event, unsigned flags) {
   return call(__func__, [&] {
-    constexpr unsigned kExternal = 1;
     const auto queue = find_queue(stream, hipErrorInvalidHandle);
     require(event != nullptr, hipErrorInvalidHandle);
     require(flags <= kExternal);
     const auto waited = runtime().events.find(event);
     std::lock_guard lock(runtime().order);
-    wait_event(queue, *waited);
+    if (!capture_external(queue, flags, WaitWork{event})) wait_event(queue, *waited);
   });
 }
 
@@ -217,8 +227,13 @@ Error hipEventRecord(Event event, Stream stream) {
 
 Error hipEventRecordWithFlags(Event event, Stream stream, unsigned flags) {
   return call(__func__, [&] {
-    constexpr unsigned kExternal = 1;
     require(flags <= kExternal);
+    {
+      const auto queue = find_queue(stream);
+      runtime().events.find(event);  // must be there
+      std::lock_guard lock(runtime().order);
+      if (capture_external(queue, flags, RecordWork{event})) return;
+    }
     record_event(event, stream);
   });
 }

@@ -140,6 +140,42 @@ TEST(captures_of_launches) {
   OK(api.hipGraphExecDestroy(outer));
 }
 
+/// Events that are said to be outside of the capture become nodes, which record them and wait for them in each launch.
+TEST(events_outside_of_captures) {
+  constexpr unsigned kExternal = 1;
+  constexpr int kNotReady = 600;
+  Slow slow;
+  const hip::Stream stream = new_stream(), outside = new_stream(), side = new_stream();
+  const hip::Event waited = new_event(), recorded = new_event(), fork = new_event(), join = new_event();
+  hip::Graph graph = nullptr;
+  OK(api.hipEventRecord(waited, outside));
+  OK(api.hipStreamBeginCapture(stream, hip::kCaptureModeGlobal));
+  OK(api.hipStreamWaitEvent(stream, waited, kExternal));
+  OK(api.hipEventRecord(fork, stream));
+  OK(api.hipStreamWaitEvent(side, fork, 0));
+  OK(api.hipEventRecordWithFlags(recorded, side, kExternal));
+  OK(api.hipEventQuery(recorded));  // it was not recorded yet, and is not captured
+  OK(api.hipEventRecord(join, side));
+  OK(api.hipStreamWaitEvent(stream, join, 0));
+  OK(api.hipStreamEndCapture(stream, &graph));
+  std::array<hip::GraphNode, 3> nodes{};
+  size_t count = nodes.size(), edges = 0;
+  OK(api.hipGraphGetNodes(graph, nodes.data(), &count));
+  OK(api.hipGraphGetEdges(graph, nullptr, nullptr, &edges));
+  EXPECT_EQ(count == 2 && type_of(nodes[0]) == 6 && type_of(nodes[1]) == 7 && edges == 1, true);
+  const hip::GraphExec exec = ready(graph);
+  for (int i = 0; i < 2; ++i) slow.enqueue(outside);
+  OK(api.hipEventRecordWithFlags(waited, outside, kExternal));  // as any event, where nothing is captured
+  OK(api.hipGraphLaunch(exec, stream));
+  EXPECT_EQ(api.hipEventQuery(recorded), kNotReady);
+  OK(api.hipEventSynchronize(recorded));
+  EXPECT_EQ(slow.is_done(), true);
+  OK(api.hipStreamWaitEvent(stream, recorded, kExternal));
+  OK(api.hipStreamSynchronize(stream));
+  OK(api.hipGraphExecDestroy(exec));
+  OK(api.hipGraphDestroy(graph));
+}
+
 /// A node of a child waits for what its event stood for when the graph was launched, and records it then, as others do.
 TEST(events_of_children) {
   Slow slow;
