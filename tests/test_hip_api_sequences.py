@@ -4,54 +4,30 @@ from __future__ import annotations
 
 import ctypes
 import os
-import tempfile
 from ctypes import byref, c_int, c_size_t, c_ubyte, c_uint, c_void_p
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import warm_python
+from hip_graph_sequences import GraphSequences
+from hip_sequences import EVENT_WITHOUT_TIME, INVALID_VALUE, SUCCESS, Memory, Stream
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
-    RuleBasedStateMachine,
     consumes,
     initialize,
-    invariant,
     multiple,
     rule,
     run_state_machine_as_test,
 )
-from support import EXAMPLES, ROOT
+from support import ROOT
 
-from wave_emulator import _hip
-
-SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_FOUND, NOT_READY, DESTROYED = 0, 1, 400, 500, 600, 709
-EVENT_WITHOUT_TIME = 2
+INVALID_HANDLE, DESTROYED = 400, 709
 KINDS = st.sampled_from([0, 1, 2, 3, 4])
 SIZES = st.integers(1, 5000)
-Bytes = npt.NDArray[np.uint8]
-
-
-@dataclass(eq=False)
-class Memory:
-    """An allocation, and what it holds once the work behind it has ended."""
-
-    pointer: int
-    content: Bytes
-    is_host: bool = False
-    is_freed: bool = False
-    stream: Stream | None = None  # the last that worked on it
-
-
-@dataclass(eq=False)
-class Stream:
-    handle: int | None
-    is_destroyed: bool = False
 
 
 @dataclass(eq=False)
@@ -62,75 +38,14 @@ class Event:
     is_destroyed: bool = False
 
 
-@dataclass(eq=False)
-class Graph:
-    """A graph that is ready, and what a launch of it does."""
-
-    handle: int
-    writes: list[tuple[Memory, int, int, int]] = field(default_factory=list)  # memory, begin, size, value
-
-
-class Sequences(RuleBasedStateMachine):
+class Sequences(GraphSequences):
     """Each call's code is what docs/hip_emulator.md says, and each byte what the calls before have made of it."""
 
-    memories = Bundle("memories")
     freed = Bundle("freed")
-    streams = Bundle("streams")
     events = Bundle("events")
-    graphs = Bundle("graphs")
-
-    folder = tempfile.TemporaryDirectory()
-    hip: Any = None
-    function: Any = None
-
-    @classmethod
-    def library(cls) -> Any:
-        if cls.hip is None:
-            _hip.link(Path(cls.folder.name))
-            cls.hip = ctypes.CDLL(str(Path(cls.folder.name) / "libamdhip64.so.7"))  # which keeps errors
-            module, cls.function = c_void_p(), c_void_p()
-            file = str(EXAMPLES / "binaries" / "basics.hsaco").encode()
-            assert cls.hip.hipModuleLoad(byref(module), file) == SUCCESS
-            assert cls.hip.hipModuleGetFunction(byref(cls.function), module, b"vector_add") == SUCCESS
-            assert cls.hip.hipModuleGetFunction(byref(c_void_p()), module, b"no such kernel") == NOT_FOUND
-            cls.hip.hipGetLastError()
-        return cls.hip
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.api = self.library()
-        self.last_error = SUCCESS
-        self.null = Stream(None)
-        self.alive: list[Memory] = []
-        self.made: list[tuple[str, int]] = []  # what is destroyed at the end
-        self.free_before = self.free_bytes()
-
-    def call(self, name: str, *arguments: Any, wanted: int = SUCCESS) -> None:
-        code = getattr(self.api, name)(*arguments)
-        assert code == wanted, f"{name} returns {code}, must return {wanted}"
-        if wanted not in (SUCCESS, NOT_READY):
-            self.last_error = wanted
-
-    def free_bytes(self) -> int:
-        free, total = c_size_t(), c_size_t()
-        self.call("hipMemGetInfo", byref(free), byref(total))
-        return free.value
-
-    @initialize(target=streams)
-    def null_stream(self) -> Stream:
-        return self.null
+    memories, streams = GraphSequences.memories, GraphSequences.streams
 
     # Memory. hipMemset returns before its fill in the null stream is done, for which other streams need not wait.
-
-    def add(self, pointer: c_void_p, size: int, is_host: bool) -> Memory:
-        assert pointer.value is not None
-        memory = Memory(pointer.value, np.zeros(size, np.uint8), is_host, stream=self.null)
-        for other in self.alive:
-            apart = other.pointer + len(other.content) <= memory.pointer or memory.pointer + size <= other.pointer
-            assert apart, "two allocations overlap"
-        self.alive.append(memory)
-        self.call("hipMemset", c_void_p(memory.pointer), 0, c_size_t(size))
-        return memory
 
     @rule(target=memories, size=SIZES)
     def allocate(self, size: int) -> Memory:
@@ -186,17 +101,6 @@ class Sequences(RuleBasedStateMachine):
 
     # Work in streams. What a stream does to memory that another one worked on waits for that.
 
-    def order(self, memory: Memory, stream: Stream) -> None:
-        before = memory.stream
-        memory.stream = stream
-        if before is None or before is stream or before.is_destroyed:
-            return
-        event = c_void_p()
-        self.call("hipEventCreateWithFlags", byref(event), c_uint(EVENT_WITHOUT_TIME))
-        self.call("hipEventRecord", event, c_void_p(before.handle))
-        self.call("hipStreamWaitEvent", c_void_p(stream.handle), event, c_uint(0))
-        self.call("hipEventDestroy", event)
-
     @rule(memory=memories, stream=streams, value=st.integers(0, 255), data=st.data())
     def fill(self, memory: Memory, stream: Stream, value: int, data: st.DataObject) -> None:
         if memory.is_freed:
@@ -237,19 +141,6 @@ class Sequences(RuleBasedStateMachine):
         given[:] = 0
         memory.content[:] = bytes_
 
-    @rule(memory=memories)
-    def read(self, memory: Memory) -> None:
-        if memory.is_freed:
-            return
-        if memory.stream is not None and not memory.stream.is_destroyed:
-            self.call("hipStreamSynchronize", c_void_p(memory.stream.handle))
-        found = np.empty_like(memory.content)
-        self.call("hipMemcpy", c_void_p(found.ctypes.data), c_void_p(memory.pointer), c_size_t(len(found)), 2)
-        assert np.array_equal(found, memory.content)
-        if memory.is_host:
-            mapped = (c_ubyte * len(found)).from_address(memory.pointer)
-            assert np.array_equal(np.frombuffer(mapped, np.uint8), memory.content)
-
     @rule(a=memories, b=memories, c=memories, stream=streams)
     def launch(self, a: Memory, b: Memory, c: Memory, stream: Stream) -> None:
         """vector_add, on as many f32 as they all have."""
@@ -268,7 +159,7 @@ class Sequences(RuleBasedStateMachine):
             first, second = (memory.content[: 4 * count].view(np.float32) for memory in (a, b))
             c.content[: 4 * count] = (first + second).view(np.uint8)
 
-    # Streams, events, graphs.
+    # Streams and events; graphs are GraphSequences'.
 
     @rule(target=streams, flags=st.sampled_from([0, 1]))
     def create_stream(self, flags: int) -> Stream:
@@ -341,37 +232,6 @@ class Sequences(RuleBasedStateMachine):
             self.made.remove(("hipEventDestroy", event.handle))
         event.is_destroyed = True
 
-    @rule(target=graphs, written=st.lists(st.tuples(memories, st.integers(0, 255)), min_size=1, max_size=4))
-    def capture(self, written: list[tuple[Memory, int]]) -> Any:
-        """Fills of a stream, which do nothing yet."""
-        written = [(memory, value) for memory, value in written if not memory.is_freed]
-        stream, graph, ready = c_void_p(), c_void_p(), c_void_p()
-        self.call("hipStreamCreateWithFlags", byref(stream), c_uint(1))
-        self.call("hipStreamBeginCapture", stream, 0)
-        for memory, value in written:
-            size = c_size_t(len(memory.content))
-            self.call("hipMemsetAsync", c_void_p(memory.pointer), value, size, stream)
-        self.call("hipStreamEndCapture", stream, byref(graph))
-        self.call("hipStreamDestroy", stream)
-        count = c_size_t()
-        self.call("hipGraphGetNodes", graph, None, byref(count))
-        assert count.value == len(written)
-        self.call("hipGraphInstantiate", byref(ready), graph, None, None, c_size_t(0))
-        self.call("hipGraphDestroy", graph)
-        assert ready.value is not None
-        self.made.append(("hipGraphExecDestroy", ready.value))
-        return Graph(ready.value, [(memory, 0, len(memory.content), value) for memory, value in written])
-
-    @rule(graph=graphs, stream=streams)
-    def launch_graph(self, graph: Graph, stream: Stream) -> None:
-        if stream.is_destroyed or any(memory.is_freed for memory, *_ in graph.writes):
-            return
-        for memory in {id(memory): memory for memory, *_ in graph.writes}.values():
-            self.order(memory, stream)
-        self.call("hipGraphLaunch", c_void_p(graph.handle), c_void_p(stream.handle))
-        for memory, begin, size, value in graph.writes:
-            memory.content[begin : begin + size] = value
-
     # What is always so.
 
     @rule()
@@ -381,23 +241,30 @@ class Sequences(RuleBasedStateMachine):
         assert self.api.hipGetLastError() == SUCCESS
         self.last_error = SUCCESS
 
-    @invariant()
-    def memory_is_counted(self) -> None:
-        used = sum(-(-len(memory.content) // 4096) * 4096 for memory in self.alive)
-        assert self.free_before - self.free_bytes() >= used
 
-    def teardown(self) -> None:
-        self.call("hipDeviceSynchronize")
-        for memory in self.alive:
-            self.read(memory)
-            self.call("hipHostFree" if memory.is_host else "hipFree", c_void_p(memory.pointer))
-        for name, handle in self.made:
-            self.call(name, c_void_p(handle))
-        assert self.free_bytes() == self.free_before, "memory has leaked"
-        self.api.hipGetLastError()
+class Graphs(GraphSequences):
+    """Memory and streams are there, so that what remains is graphs, and launches of them."""
+
+    memories, streams = GraphSequences.memories, GraphSequences.streams
+
+    @initialize(target=memories)
+    def allocate(self) -> Any:
+        memories = []
+        for name, sizes in (("hipMalloc", (4, 17, 640)), ("hipHostMalloc", (3, 200))):
+            for size in sizes:
+                pointer = c_void_p()
+                self.call(name, byref(pointer), c_size_t(size), c_uint(0))
+                memories.append(self.add(pointer, size, is_host=name == "hipHostMalloc"))
+        return multiple(*memories)
+
+    @initialize(target=streams)
+    def create_streams(self) -> Any:
+        handles = [self.new("hipStreamCreateWithFlags", c_uint(flags)) for flags in (0, 1)]
+        self.made += [("hipStreamDestroy", handle) for handle in handles]
+        return multiple(*map(Stream, handles))
 
 
-def sequences(count: int) -> None:
+def sequences(name: str, count: int) -> None:
     options = settings(
         max_examples=count,
         stateful_step_count=30,
@@ -406,22 +273,25 @@ def sequences(count: int) -> None:
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(Sequences, settings=options)  # type: ignore[no-untyped-call]
+    machine = {"calls": Sequences, "graphs": Graphs}[name]
+    run_state_machine_as_test(machine, settings=options)  # type: ignore[no-untyped-call]
 
 
-def run(count: int, **variables: str) -> None:
+def run(name: str, count: int, **variables: str) -> None:
     """In a process of its own, whose library nobody else has used."""
-    code = f"import test_hip_api_sequences as tests; tests.sequences({count})"
+    code = f"import test_hip_api_sequences as tests; tests.sequences({name!r}, {count})"
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", **variables}
     done = warm_python.run("-c", code, env=environment, timeout=3000)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_sequences_of_calls() -> None:
-    run(100)
+@pytest.mark.parametrize("name", ["calls", "graphs"])
+def test_sequences_of_calls(name: str) -> None:
+    run(name, 100)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("devices", ["1", "2"])
-def test_many_sequences_of_calls(devices: str) -> None:
-    run(5000, WAVE_RUNTIME_EMULATOR_DEVICES=devices)
+@pytest.mark.parametrize("name", ["calls", "graphs"])
+def test_many_sequences_of_calls(name: str, devices: str) -> None:
+    run(name, 5000, WAVE_RUNTIME_EMULATOR_DEVICES=devices)

@@ -55,7 +55,8 @@ def answers(calls: list[Call], **variables: str) -> list[tuple[int, list[str | N
 
 
 # Which functions' errors are others than hipErrorInvalidValue where all arguments are zero. What waits for nothing,
-# moves no bytes or frees no memory succeeds, but for hipFreeAsync, as in AMD's runtime; a null stream is the default one.
+# moves no bytes or frees no memory succeeds, but for hipFreeAsync, as in AMD's runtime; a null stream is the default
+# one.
 ZEROS = {
     0: "hipDeviceReset hipDeviceSynchronize hipCtxSetCurrent hipDevicePrimaryCtxRelease hipFree hipHostFree hipMemcpy "
     "hipMemcpyAsync hipMemcpyHtoD hipMemcpyDtoH hipMemcpyDtoD hipMemcpyHtoDAsync hipMemcpyDtoHAsync "
