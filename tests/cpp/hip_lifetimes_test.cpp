@@ -30,7 +30,7 @@ void let_go_soon(const Held& held) {
 
 /// While one thread destroys a stream, which waits for its work, others wait for that work as before.
 TEST(streams_that_are_being_destroyed) {
-  Held& held = *new Held;  // which threads use to the end
+  static Held& held = *new Held;  // which threads use to the end
   const Buffer<int> data(std::vector<int>(1, 0));
   for (const bool by_copy : {false, true}) {
     OK(api.hipMemset(data.data, 0, sizeof(int)));
@@ -57,7 +57,7 @@ TEST(streams_that_are_being_destroyed) {
 
 /// The same where a thread ends, and with it its hipStreamPerThread.
 TEST(streams_of_threads_that_end) {
-  Held& held = *new Held;
+  static Held& held = *new Held;
   const Buffer<int> data(std::vector<int>(1, 0));
   std::thread ends([&] {
     held.hold(kPerThread);
@@ -208,7 +208,7 @@ TEST(functions_that_end_objects_call_hip) {
   EXPECT_EQ(results[0] == 0 && results[1] == 0 && results[2] == 1, true);
   OK(api.hipGraphDestroy(graph));
 
-  Held& held = *new Held;
+  static Held& held = *new Held;
   const hip::Stream stream = new_stream();
   hip::GraphExec exec = nullptr;
   graph = made(&object);
