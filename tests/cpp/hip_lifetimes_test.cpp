@@ -223,6 +223,68 @@ TEST(functions_that_end_objects_call_hip) {
   EXPECT_EQ(results[0] == 0 && results[1] == kIllegalState && results[2] == 1, true);
 }
 
+/// Threads that capture, make ready, change, launch and destroy graphs of their own, and launch and change one that
+/// they share, while events of it are waited for.
+TEST(graphs_of_many_threads) {
+  constexpr int kThreads = 4, kRounds = 60, kWords = 64;
+  Counted counted;
+  static std::atomic<int> calls;
+  const hip::HostParameters function{Counted::count, &calls};
+  const hip::Event event = new_event();
+  const hip::Stream common = new_stream();
+  hip::Graph graph = counted.graph(), child = nullptr;
+  hip::GraphNode node = nullptr, host = nullptr, record = nullptr;
+  hip::GraphExec shared = nullptr;
+  OK(api.hipGraphCreate(&child, 0));
+  OK(api.hipGraphAddEventWaitNode(&node, child, nullptr, 0, event));
+  OK(api.hipGraphAddChildGraphNode(&node, graph, nullptr, 0, child));
+  OK(api.hipGraphAddHostNode(&host, graph, &node, 1, &function));
+  OK(api.hipGraphAddEventRecordNode(&record, graph, &host, 1, event));
+  OK(api.hipGraphInstantiate(&shared, graph, nullptr, nullptr, 0));
+  OK(api.hipGraphDestroy(graph));
+  const auto work = [&](unsigned number) {
+    const hip::Stream own = new_stream(number % 2), side = new_stream();
+    const hip::Event fork = new_event(), join = new_event();
+    hip::CaptureMode mode = hip::kCaptureModeThreadLocal;
+    OK(api.hipThreadExchangeStreamCaptureMode(&mode));
+    unsigned* data = nullptr;
+    OK(api.hipMallocAsync(reinterpret_cast<void**>(&data), 2 * kWords * sizeof(unsigned), own));
+    for (unsigned round = 0; round < kRounds; ++round) {
+      hip::Graph made = nullptr;
+      hip::GraphExec exec = nullptr;
+      OK(api.hipStreamBeginCapture(own, hip::kCaptureModeThreadLocal));
+      OK(api.hipMemsetD32Async(data, static_cast<int>(round), kWords, own));
+      OK(api.hipEventRecord(fork, own));
+      OK(api.hipStreamWaitEvent(side, fork, 0));
+      OK(api.hipMemcpyAsync(data + kWords, data, kWords * sizeof(unsigned), hip::kDeviceToDevice, side));
+      OK(api.hipEventRecord(join, side));
+      OK(api.hipStreamWaitEvent(own, join, 0));
+      OK(api.hipStreamEndCapture(own, &made));
+      OK(api.hipGraphInstantiate(&exec, made, nullptr, nullptr, 0));
+      OK(api.hipGraphDestroy(made));
+      OK(api.hipGraphLaunch(exec, own));
+      OK(api.hipGraphLaunch(shared, round % 2 == 0 ? own : common));
+      OK(api.hipGraphExecHostNodeSetParams(shared, host, &function));
+      OK(api.hipGraphExecDestroy(exec));
+      OK(api.hipStreamWaitEvent(own, event, 0));
+      unsigned found = 0;
+      OK(api.hipMemcpyAsync(&found, data + 2 * kWords - 1, sizeof(found), hip::kDeviceToHost, own));
+      EXPECT_EQ(found, round);
+    }
+    OK(api.hipFreeAsync(data, own));
+    for (const hip::Event ended : {fork, join}) OK(api.hipEventDestroy(ended));
+    for (const hip::Stream ended : {own, side}) OK(api.hipStreamDestroy(ended));
+  };
+  std::vector<std::thread> workers;
+  for (unsigned i = 0; i < kThreads; ++i) workers.emplace_back(work, i);
+  for (std::thread& worker : workers) worker.join();
+  OK(api.hipStreamSynchronize(common));
+  EXPECT_EQ(calls.load(), kThreads * kRounds);
+  OK(api.hipGraphExecDestroy(shared));
+  OK(api.hipGraphDestroy(child));
+  EXPECT_EQ(counted.ended.load(), 1);
+}
+
 /// Streams wait no longer for a value that nobody will write, since the device has failed.
 TEST(waits_end_where_the_device_has_failed) {
   const Loaded module(basics());
