@@ -369,7 +369,7 @@ TEST(forks) {
   OK(api.hipDeviceSynchronize());
 }
 
-/// The process ends while kernels run, one of them for ever.
+/// The process ends while kernels run, two of them for ever, one in the main thread's own stream.
 TEST(exits) {
   static std::vector<Slow*>& slow = *new std::vector<Slow*>;  // not freed: that would wait for the kernels
   static const Loaded& module = *new Loaded(probes());
@@ -379,7 +379,9 @@ TEST(exits) {
   }
   uint64_t zero = 0;
   void* parameters[] = {&zero, &zero, &zero, &zero};
-  OK(api.hipModuleLaunchKernel(module["spin"], 1, 1, 1, 64, 1, 1, 0, new_stream(), parameters, nullptr));
+  for (const hip::Stream stream : {new_stream(), kPerThread}) {
+    OK(api.hipModuleLaunchKernel(module["spin"], 1, 1, 1, 64, 1, 1, 0, stream, parameters, nullptr));
+  }
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   std::exit(0);
 }
