@@ -37,7 +37,9 @@ void join_capture(const std::shared_ptr<Queue>& queue, const EventRecord& event)
   if (queue->capture == nullptr) capture.joined[queue] = false;
   queue->capture = event.capture;
   std::vector<NodeRecord*>& last = capture.last[queue.get()];
-  last.insert(last.end(), event.captured_last.begin(), event.captured_last.end());
+  for (NodeRecord* node : event.captured_last) {
+    if (std::ranges::find(last, node) == last.end()) last.push_back(node);
+  }
 }
 
 /// Of an event, as hipEventRecordWithFlags and hipStreamWaitEvent have it: it becomes a node where a stream is

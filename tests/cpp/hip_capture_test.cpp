@@ -86,6 +86,17 @@ TEST(captures_that_are_asked_for) {
   }
 }
 
+/// What is waited for twice comes before the next node once, and is told so.
+TEST(captures_that_wait_twice) {
+  Forked forked(2);
+  forked.work(0), forked.record(0), forked.wait(1), forked.wait(1);
+  hip::CaptureStatus status{};
+  size_t count = 0;
+  OK(api.hipStreamGetCaptureInfo_v2(forked.streams[1], &status, nullptr, nullptr, nullptr, &count));
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(forked.end(), 0);
+}
+
 /// No memory is no node.
 TEST(captures_of_no_memory) {
   const hip::Stream stream = new_stream();
