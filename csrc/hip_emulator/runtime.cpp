@@ -77,6 +77,7 @@ __attribute__((destructor)) void stop() {
   if (runtime == nullptr || forked) return;
   ending = true;
   for (const auto& queue : runtime->streams.all()) queue->stop();
+  for (const auto& queue : runtime->ending_streams.all()) queue->stop();
   for (const auto& device : runtime->devices) device->null_queue->stop();
   Queue::stop_left();
 }

@@ -80,6 +80,7 @@ struct Runtime {
   Handles<hip::Module, EmulatedModule> modules;
   Handles<hip::Function, KernelFunction> functions;
   Handles<hip::Stream, Queue> streams{hipErrorContextIsDestroyed};
+  Handles<hip::Stream, Queue> ending_streams;  ///< under other handles, which nobody has
   Handles<hip::Event, EventRecord> events;
   Handles<hip::MemoryPool, PoolState> pools{hipErrorInvalidValue};
   Handles<hip::Array, class ArrayState> arrays;
@@ -169,8 +170,9 @@ void record_event(hip::Event event, hip::Stream stream);
 /// recorded in it keep no longer. Under Runtime::order, which the caller holds.
 std::shared_ptr<OperationGraph> end_capture(Queue& origin);
 
-/// Ends a stream when its work is done: until then whoever waits for the device waits for that, too. Its capture is
-/// ended in an error. The thread of another stream, which that work may wait for, does not wait.
+/// Ends a stream: its handle at once, and the rest when its work is done. Until then whoever waits for the device waits
+/// for that, too. Its capture is ended in an error. The thread of another stream, which that work may wait for, does
+/// not wait.
 void end_stream(hip::Stream stream);
 
 /// Throws hipErrorStreamCaptureUnsupported, and ends the captures in an error, where this thread may not call what can

@@ -31,8 +31,16 @@ void add_some(Markers& markers, std::shared_ptr<Marker> marker) {
   if (marker != nullptr) markers.push_back(std::move(marker));
 }
 
+/// Those that end, too, until their work is done.
+std::vector<std::shared_ptr<Queue>> all_streams() {
+  std::vector<std::shared_ptr<Queue>> result = runtime().streams.all();
+  const std::vector<std::shared_ptr<Queue>> ending = runtime().ending_streams.all();
+  result.insert(result.end(), ending.begin(), ending.end());
+  return result;
+}
+
 void add_blocking_streams(int device, Markers& markers) {
-  for (const auto& queue : runtime().streams.all()) {
+  for (const auto& queue : all_streams()) {
     if (queue->device == device && queue->blocking) add_some(markers, queue->last());
   }
 }
@@ -136,7 +144,7 @@ void wait_for_device(int device) {
   Markers markers;
   {
     std::lock_guard lock(runtime().order);
-    for (const auto& queue : runtime().streams.all()) {
+    for (const auto& queue : all_streams()) {
       if (queue->device == device) add_some(markers, queue->last());
     }
     add_some(markers, runtime().device(device).null_queue->last());
@@ -166,11 +174,14 @@ std::shared_ptr<OperationGraph> end_capture(Queue& origin) {
 }
 
 void end_stream(hip::Stream stream) {
-  const std::shared_ptr<Queue> queue = runtime().streams.find(stream);
+  std::shared_ptr<Queue> queue;
+  hip::Stream ending = nullptr;
   std::shared_ptr<Marker> last;
   std::shared_ptr<OperationGraph> captured;  // which ends without the lock: its objects may call HIP
   {
     std::lock_guard lock(runtime().order);
+    queue = runtime().streams.remove(stream);
+    ending = runtime().ending_streams.add(queue);
     last = queue->last();
     if (queue->capture != nullptr) {
       queue->capture->is_invalid = true;
@@ -180,7 +191,7 @@ void end_stream(hip::Stream stream) {
   captured.reset();
   if (last != nullptr && !Queue::is_of_this_thread()) last->wait();
   stream_order().learn(last.get());
-  runtime().streams.remove(stream);
+  runtime().ending_streams.remove(ending);
 }
 
 void check_unsafe_call() {
