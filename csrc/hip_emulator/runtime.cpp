@@ -1,8 +1,6 @@
 #include "hip_emulator/runtime.h"
 
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <map>
@@ -26,15 +24,13 @@ std::atomic<bool> forked{false};
 // A child has none of its parent's threads. What the parent had not used yet has none, and the child uses its own.
 [[maybe_unused]] const int watching = pthread_atfork(nullptr, nullptr, [] { forked = forked || used; });
 
-bool is_main_thread() { return syscall(SYS_gettid) == getpid(); }
-
-/// The streams hipStreamPerThread of one thread, which end with it. Those of main's end with the process, which waits
-/// for no work: exit() comes here before it comes to stop().
+/// The streams hipStreamPerThread of one thread, which end with it. The thread does not wait for their work: others may
+/// wait for the thread before they do what that work waits for, and exit(), which waits for no work, comes here first.
 struct ThreadStreams {
   std::map<int, hip::Stream> by_device;
   ~ThreadStreams() {
-    if (ending || forked || is_main_thread()) return;
-    for (const auto& [device, stream] : by_device) end_stream(stream);
+    if (ending || forked) return;
+    for (const auto& [device, stream] : by_device) leave_stream(stream);
   }
 };
 

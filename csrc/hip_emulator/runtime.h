@@ -171,9 +171,9 @@ void record_event(hip::Event event, hip::Stream stream);
 std::shared_ptr<OperationGraph> end_capture(Queue& origin);
 
 /// Ends a stream: its handle at once, and the rest when its work is done. Until then whoever waits for the device waits
-/// for that, too. Its capture is ended in an error. The thread of another stream, which that work may wait for, does
-/// not wait.
+/// for that, too. Its capture is ended in an error. The first one waits for that work, the second one does not.
 void end_stream(hip::Stream stream);
+void leave_stream(hip::Stream stream);
 
 /// Throws hipErrorStreamCaptureUnsupported, and ends the captures in an error, where this thread may not call what can
 /// disturb a capture: allocations, synchronous copies.

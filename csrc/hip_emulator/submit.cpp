@@ -63,6 +63,23 @@ void capture_operation(const std::shared_ptr<Queue>& queue, StreamOperation oper
   if (const auto joined = capture.joined.find(queue); joined != capture.joined.end()) joined->second = true;
 }
 
+/// A stream that ends, and its handle among those.
+struct EndingStream {
+  std::shared_ptr<Queue> queue;
+  hip::Stream handle;
+};
+
+EndingStream take_handle(hip::Stream stream) {
+  std::shared_ptr<OperationGraph> captured;  // which ends without the lock: its objects may call HIP
+  std::lock_guard lock(runtime().order);
+  std::shared_ptr<Queue> queue = runtime().streams.remove(stream);
+  if (queue->capture != nullptr) {
+    queue->capture->is_invalid = true;
+    if (queue->capture->origin == queue.get()) captured = end_capture(*queue);
+  }
+  return {queue, runtime().ending_streams.add(queue)};
+}
+
 }  // namespace
 
 std::shared_ptr<Marker> submit_locked(const std::shared_ptr<Queue>& queue, StreamOperation operation, Markers after,
@@ -174,24 +191,16 @@ std::shared_ptr<OperationGraph> end_capture(Queue& origin) {
 }
 
 void end_stream(hip::Stream stream) {
-  std::shared_ptr<Queue> queue;
-  hip::Stream ending = nullptr;
-  std::shared_ptr<Marker> last;
-  std::shared_ptr<OperationGraph> captured;  // which ends without the lock: its objects may call HIP
-  {
-    std::lock_guard lock(runtime().order);
-    queue = runtime().streams.remove(stream);
-    ending = runtime().ending_streams.add(queue);
-    last = queue->last();
-    if (queue->capture != nullptr) {
-      queue->capture->is_invalid = true;
-      if (queue->capture->origin == queue.get()) captured = end_capture(*queue);
-    }
-  }
-  captured.reset();
-  if (last != nullptr && !Queue::is_of_this_thread()) last->wait();
+  const auto [queue, handle] = take_handle(stream);
+  const std::shared_ptr<Marker> last = queue->last();
+  if (last != nullptr) last->wait();
   stream_order().learn(last.get());
-  runtime().ending_streams.remove(ending);
+  runtime().ending_streams.remove(handle);
+}
+
+void leave_stream(hip::Stream stream) {
+  const auto [queue, handle] = take_handle(stream);
+  queue->enqueue([handle = handle] { runtime().ending_streams.remove(handle); }, {});
 }
 
 void check_unsafe_call() {
