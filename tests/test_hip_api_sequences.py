@@ -26,6 +26,7 @@ from hypothesis.stateful import (
 from support import ROOT
 
 INVALID_HANDLE, DESTROYED = 400, 709
+PER_THREAD = 2  # hipStreamPerThread
 KINDS = st.sampled_from([0, 1, 2, 3, 4])
 SIZES = st.integers(1, 5000)
 
@@ -261,7 +262,7 @@ class Graphs(GraphSequences):
     def create_streams(self) -> Any:
         handles = [self.new("hipStreamCreateWithFlags", c_uint(flags)) for flags in (0, 1)]
         self.made += [("hipStreamDestroy", handle) for handle in handles]
-        return multiple(*map(Stream, handles))
+        return multiple(*map(Stream, handles), Stream(PER_THREAD))
 
 
 def sequences(name: str, count: int) -> None:
