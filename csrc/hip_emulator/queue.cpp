@@ -97,7 +97,11 @@ void Queue::stop_left() {
     const std::lock_guard lock(left.mutex);
     queues.swap(left.queues);
   }
-  for (Queue* queue : queues) queue->stop();
+  for (Queue* queue : queues) {
+    const bool is_own = queue->thread_.get_id() == std::this_thread::get_id();  // whose thread goes on to its end
+    queue->stop();
+    if (!is_own) delete queue;
+  }
 }
 
 bool Queue::is_of_this_thread() { return is_of_stream; }
