@@ -118,3 +118,14 @@ def test_parts_of_places_are_numbers(loaded: tuple[wave_runtime.Module, int]) ->
     results = torch.zeros(12, dtype=torch.int32)
     module["places"](results, grid=3, block=4)
     assert results.tolist() == [2 + 10 * (3 + 4)] * 12
+
+
+def test_parts_of_vectors_are_numbers_on_the_host(hip_toolchain: Path, tmp_path: Path) -> None:
+    """In code that the system's compiler compiles, as that of an extension's .cpp files: for templates and pointers."""
+    _hip_headers.complete(tmp_path / "include", hip_toolchain / "include")
+    program = tmp_path / "program"
+    includes = (f"-I{tmp_path / 'include'}", f"-I{hip_toolchain / 'include'}", "-D__HIP_PLATFORM_AMD__=1")
+    source = ROOT / "tests" / "torch_extension" / "vectors_on_host.cpp"
+    subprocess.run(["c++", "-std=c++17", *includes, source, "-o", program], check=True)
+    done = subprocess.run([program], capture_output=True, text=True, check=True)
+    assert done.stdout == "5 6 7 8; 4 16; 3; 8\n"

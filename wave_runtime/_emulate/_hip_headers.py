@@ -25,6 +25,12 @@ _PARTS = [
     (r"template <typename F>\n(?:[#_][^\n]*\n){3}constexpr typename __HIP_Coordinates<F>[^\n]*\n", "", 3),
     (r"return dim3\(x, y, z\);", "return dim3(__X{}, __Y{}, __Z{});", 1),
 ]
+# What GCC makes of the parts of a vector, too: numbers, and not objects that turn into them.
+_NUMBERS = (
+    r"#if __HIP_CLANG_ONLY__\n(\s+struct \{[^}]*\};\n)#else\n(?:\s+hip_impl::Scalar_accessor<[^\n]*\n)+#endif\n",
+    r"\1",
+    3,
+)
 
 
 def _beside(count: int) -> tuple[str, str, int]:
@@ -39,6 +45,7 @@ _CHANGES = {
         "hip/library_types.h": [_MORE],
         "hip/amd_detail/amd_hip_fp16.h": [_beside(4), _HALVES],
         "hip/amd_detail/amd_hip_runtime.h": _PARTS,
+        "hip/amd_detail/amd_hip_vector_types.h": [_NUMBERS],
     },
     "7": {
         "hip/amd_detail/amd_hip_fp16.h": [_beside(6), _HALVES, _RECIPROCALS],
