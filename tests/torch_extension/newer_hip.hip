@@ -3,10 +3,12 @@
 
 #include <hip/hip_bf16.h>
 #include <hip/hip_fp16.h>
+#include <hip/hip_math_constants.h>
 
 #define HIPBLAS_USE_HIP_HALF 1
 #include <hipblas/hipblas.h>
 
+static_assert(HIP_PI_F == 0x1.921fb6p1f && -HIP_INF_F < -__FLT_MAX__, "constants have HIP's names");
 static_assert(__is_same(hipblasHalf, __half), "hipBLAS takes HIP's halves where it is told to");
 
 extern "C" __global__ void shuffles(const double* values, double* results, int lane, int width) {

@@ -6,9 +6,11 @@ import re
 import shutil
 from pathlib import Path
 
+import wave_emulator
 from wave_runtime._emulate import _torch_headers
 
 _OURS = Path(__file__).with_name("torch_hip")
+_CONSTANTS = Path("hip", "hip_math_constants.h")  # HIP 5.2 has none, and the one for compile() needs no other header
 _TYPES = "R_8I=3 C_8I=7 R_8U=8 C_8U=9 R_32I=10 C_32I=11 R_32U=12 C_32U=13 R_16BF=14 C_16BF=15 R_16I=20 C_16I=21"
 _TYPES += " R_16U=22 C_16U=23 R_64I=24 C_64I=25 R_64U=26 C_64U=27"
 _MORE_TYPES = "".join(f", HIP_{each}" for each in _TYPES.split())
@@ -57,8 +59,9 @@ _CHANGES = {
 def complete(include: Path, rocm: Path) -> None:
     """Put into the one folder, in which compilers look first, what the other does not have."""
     stand_ins = _OURS / "stand_ins"
-    for path in stand_ins.rglob("*.h"):
-        name = path.relative_to(stand_ins)
+    sources = {path.relative_to(stand_ins): path for path in stand_ins.rglob("*.h")}
+    sources[_CONSTANTS] = Path(wave_emulator.__file__).parent / "device" / _CONSTANTS
+    for name, path in sources.items():
         if not (rocm / name).is_file():
             (include / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, include / name)
