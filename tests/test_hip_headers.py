@@ -18,6 +18,7 @@ SIGNATURES = {
     "halves": "pairs: *f16 const, results: *f32",
     "sums": "pairs: *f16 const, halves: *f16, brains: *bf16",
     "places": "results: *i32",
+    "tiles": "values: *i32 const, results: *i64",
 }
 
 pytestmark = pytest.mark.needs("hip-compiler")
@@ -110,6 +111,37 @@ def test_atomic_sums_of_pairs(loaded: tuple[wave_runtime.Module, int]) -> None:
     halves, brains = torch.zeros(2, dtype=torch.float16), torch.zeros(2, dtype=torch.bfloat16)
     module["sums"](pairs, halves, brains, grid=1, block=lanes)
     assert halves.tolist() == brains.tolist() == pairs.sum(0).tolist()
+
+
+def test_votes_of_tiles(loaded: tuple[wave_runtime.Module, int]) -> None:
+    """Of 16 lanes, and of 4, in several waves, of which lanes have left."""
+    module, lanes = loaded
+    count = 3 * lanes
+    values = torch.randint(-1, 3, (count,), dtype=torch.int32, generator=torch.Generator().manual_seed(0))
+    values[:12] = torch.tensor([1, 1, 1, 1, 2, -1, 2, 2, -1, 1, 1, -1])
+    results = torch.full((10, count), -1)
+    module["tiles"](values, results, grid=1, block=count)
+    numbers = values.tolist()
+    for lane, value in enumerate(numbers):
+        if value < 0:
+            assert results[:, lane].tolist() == [-1] * 10
+            continue
+        tile, part = numbers[lane // 16 * 16 :][:16], numbers[lane // 4 * 4 :][:4]
+        there = [each for each in part if each >= 0]
+        alike = set(there) == {value}
+        expected = [
+            sum(1 << i for i, each in enumerate(tile) if each == 1),
+            sum(1 << i for i, each in enumerate(tile) if each == value),
+            sum(1 << i for i, each in enumerate(part) if each >= 0) if alike else 0,
+            alike,
+            1 in there,
+            set(there) == {1},
+            lane // 16,
+            count // 16,
+            lane // 4,
+            count // 4,
+        ]
+        assert results[:, lane].tolist() == expected
 
 
 def test_parts_of_places_are_numbers(loaded: tuple[wave_runtime.Module, int]) -> None:

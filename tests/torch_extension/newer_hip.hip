@@ -2,13 +2,14 @@
 // tests/test_hip_headers.py.
 
 #include <hip/hip_bf16.h>
+#include <hip/hip_cooperative_groups.h>
 #include <hip/hip_fp16.h>
 #include <hip/hip_math_constants.h>
 
 #define HIPBLAS_USE_HIP_HALF 1
 #include <hipblas/hipblas.h>
 
-static_assert(HIP_PI_F == 0x1.921fb6p1f && -HIP_INF_F < -__FLT_MAX__, "constants have HIP's names");
+static_assert(HIP_PI_F == 0x1.921fb6p1f, "constants have HIP's names");
 static_assert(__is_same(hipblasHalf, __half), "hipBLAS takes HIP's halves where it is told to");
 
 extern "C" __global__ void shuffles(const double* values, double* results, int lane, int width) {
@@ -84,4 +85,23 @@ extern "C" __global__ void places(unsigned* results) {
   place += vectors::first();
   const dim3 block = blockDim;
   results[place] = with(blockIdx.y, 2u) + 10 * with(gridDim.x, block.x);
+}
+
+extern "C" __global__ void tiles(const int* values, unsigned long long* results) {
+  namespace cg = cooperative_groups;
+  const cg::thread_block block = cg::this_thread_block();
+  const auto tile = cg::tiled_partition<16>(block);
+  const auto part = cg::tiled_partition<4>(block);
+  const int value = values[block.thread_rank()];
+  if (value < 0) return;
+  int is_same = 0;
+  const unsigned long long same = part.match_all(value, is_same);
+  unsigned long long* next = results + block.thread_rank();
+  for (unsigned long long result :
+       {tile.ballot(value & 1), tile.match_any(value), same, 0ull + is_same, 0ull + part.any(value == 1),
+        0ull + part.all(value == 1), 0ull + tile.meta_group_rank(), 0ull + tile.meta_group_size(),
+        0ull + part.meta_group_rank(), 0ull + part.meta_group_size()}) {
+    *next = result;
+    next += blockDim.x;
+  }
 }

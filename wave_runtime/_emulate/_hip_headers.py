@@ -33,6 +33,13 @@ _NUMBERS = (
     r"\1",
     3,
 )
+# Of tiles in cooperative groups, what the headers in for_rocm_5 have.
+_VOTES = (
+    r"(\(__shfl_xor\(var, laneMask, numThreads\)\);\n  \}\n)\};",
+    r"\1\n#include <hip/wave_tile_votes.h>\n};",
+    1,
+)
+_PLACE = (r"(  using tbtBase::thread_rank;\n)\};", r"\1\n#include <hip/wave_tile_place.h>\n};", 1)
 
 
 def _beside(count: int) -> tuple[str, str, int]:
@@ -46,11 +53,13 @@ _CHANGES = {
     "2": {
         "hip/library_types.h": [_MORE],
         "hip/amd_detail/amd_hip_fp16.h": [_beside(4), _HALVES],
+        "hip/amd_detail/amd_hip_cooperative_groups.h": [_VOTES, _PLACE],
         "hip/amd_detail/amd_hip_runtime.h": _PARTS,
         "hip/amd_detail/amd_hip_vector_types.h": [_NUMBERS],
     },
     "7": {
         "hip/amd_detail/amd_hip_fp16.h": [_beside(6), _HALVES, _RECIPROCALS],
+        "hip/amd_detail/amd_hip_cooperative_groups.h": [_VOTES],
         "hip/amd_detail/amd_hip_runtime.h": _PARTS,
     },
 }
