@@ -60,7 +60,7 @@ def test_a_setup_py_builds_what_runs(built: Path, target: str) -> None:
 
 
 @pytest.mark.needs("hip-compiler")
-@pytest.mark.parametrize("what", ["products", "random_numbers", "forked_children"])
+@pytest.mark.parametrize("what", ["products", "random_numbers", "devices", "forked_children"])
 def test_what_torch_has_besides(built: Path, what: str) -> None:
     done = check(built, what)
     assert done.returncode == 0, done.stderr

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch  # first: it loads the libraries that the extension was linked with
 
-import emulated_extension  # noqa: F401  # isort: skip
+import emulated_extension  # isort: skip
 
 operators = torch.ops.emulated_extension
 
@@ -70,6 +70,17 @@ def random_numbers() -> None:
         assert others[0] == keys[0]
         assert others[0] != others[1] == others[2] != operators.philox(4, generator).tolist()
     assert keys[1] == operators.philox(4).tolist()  # others than theirs have drawn nothing from it
+
+
+def devices() -> None:
+    """Those that a program hands over, by an operator and by a function of the module, and those with a name."""
+    for places in (operators.places, emulated_extension.places):
+        for device in ("cuda", "cuda:0"):
+            for tensor in places(torch.device(device), device):
+                assert tensor.tolist() == [0, 0]
+                assert tensor.is_cuda
+        for name in ("cuda:", "cuda:x", "cudas"):
+            assert f"no device is called '{name}': expected" in raised(places, torch.device("cuda"), name)
 
 
 def forked_children() -> None:

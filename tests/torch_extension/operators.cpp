@@ -7,12 +7,15 @@
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAUtils.h>
 #include <ATen/cuda/EmptyTensor.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/full_like.h>
-#include <Python.h>
+#include <c10/cuda/CUDAGuard.h>
 #include <cublas_v2.h>
+#include <torch/csrc/utils/pybind.h>
 #include <torch/library.h>
 
 #include <ATen/cuda/detail/IndexUtils.cuh>
+#include <string>
 #include <vector>
 
 at::Tensor add_on_gpu(const at::Tensor& a, const at::Tensor& b);
@@ -80,6 +83,13 @@ at::Tensor products(const at::Tensor& a, const at::Tensor& b, double beta, int64
 
 at::Tensor negative(const at::Tensor& a) { return -a; }
 
+// On a device that the program hands over, and on the one that has a name.
+std::vector<at::Tensor> places(at::Device device, std::string name) {
+  const at::cuda::OptionalCUDAGuard guard(device);
+  TORCH_CHECK(device.is_cuda() && at::Device(name).is_cuda(), "a GPU's device is none");
+  return {at::full({2}, device.index(), at::device(device)), at::full({2}, at::Device(name).index(), at::Device(name))};
+}
+
 // As extensions registered operators before there was TORCH_LIBRARY.
 const auto registered = torch::RegisterOperators().op(
     "emulated_extension::negative(Tensor a) -> Tensor",
@@ -95,6 +105,7 @@ TORCH_LIBRARY(emulated_extension, m) {
   m.def("counts(Tensor values, int kinds) -> Tensor", torch::dispatch(at::kCUDA, TORCH_FN(counts_on_gpu)));
   m.def("products(Tensor a, Tensor b, float beta, int rows, bool is_torchs) -> Tensor", &products);
   m.def("wave_sizes() -> int[]", &wave_sizes);
+  m.def("places(Device device, str name) -> Tensor[]", &places);
   m.def("philox(int increment, Generator? of=None) -> Tensor", &philox);
   m.def("write_behind(Tensor(a!) a) -> ()");
 }
@@ -107,7 +118,4 @@ TORCH_LIBRARY_IMPL(emulated_extension, CUDA, m) {
 // Behind the GPU's, in the order in which they are registered.
 TORCH_LIBRARY_IMPL(emulated_extension, CPU, m) { m.impl("add", &not_on_gpu); }
 
-PyMODINIT_FUNC PyInit_emulated_extension() {
-  static PyModuleDef module = {PyModuleDef_HEAD_INIT, "emulated_extension", nullptr, -1, nullptr};
-  return PyModule_Create(&module);
-}
+PYBIND11_MODULE(emulated_extension, m) { m.def("places", &places); }

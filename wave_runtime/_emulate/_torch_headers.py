@@ -26,9 +26,23 @@ CHANGES: dict[str, Sequence[tuple[str, str, int]]] = {
     ],
     # Programs hand the number on to HIP, which knows no device -1. Tensors are on each GPU that they are asked for.
     "c10/core/Device.h": [
+        (r"#include <c10/core/DeviceType.h>\n", "#include <c10/core/DeviceType.h>\n#include <wave_device.h>\n", 1),
+        (
+            r"(Device\(const std::string& device_string\));",
+            r"\1 : Device(wave_type_of(device_string), wave_index_of(device_string)) {}",
+            1,
+        ),
         (r"(DeviceIndex index\(\) const noexcept \{\s*return )index_;", r"\1index_ < 0 ? 0 : index_;", 1),
         (r"this->index_ == other\.index_;", "(is_cpu() || index_ == other.index_);", 1),
     ],
+    "torch/csrc/utils/pybind.h": [
+        (
+            r"value = (reinterpret_cast<THPDevice\*>\(obj\)->device);",
+            r"const auto& device = \1; value = {c10::wave_type(device.type()), device.index()};",
+            1,
+        )
+    ],
+    "ATen/core/ivalue.h": [(r"Device\((payload.u.as_device.type),", r"Device(c10::wave_type(\1),", 1)],
     # libtorch_cpu refuses what concerns pinned memory and streams.
     "c10/core/TensorOptions.h": [(r"pinned_memory_ = \*pinned_memory;", "pinned_memory_ = false;", 1)],
     "ATen/core/TensorBody.h": [
