@@ -215,8 +215,14 @@ def test_a_folder_without_a_release(include_paths: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("clang")
-def test_without_any_folder_of_hip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, empty_cache: Path) -> None:
-    """What stands in for ROCm's folder is made, of packages that are not there."""
+@pytest.mark.parametrize("has_hipcc", [False, True])
+def test_without_any_folder_of_hip(
+    has_hipcc: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, empty_cache: Path
+) -> None:
+    """What stands in for ROCm's folder is made, of packages that are not there: also where there is but a compiler."""
+    if has_hipcc:
+        (tmp_path / "rocm" / "bin").mkdir(parents=True)
+        (tmp_path / "rocm" / "bin" / "hipcc").touch()
     for name in ("ROCM_HOME", "ROCM_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(_extensions, "_ROCM", tmp_path / "rocm")

@@ -33,6 +33,7 @@ from wave_runtime._emulate._patches import Patches
 
 MODULE = "torch.utils.cpp_extension"
 _ROCM = Path("/opt/rocm")
+_OF_ROCM = ("include/hip/hip_runtime.h", "include/hip/hip_version.h", "bin/hipcc")  # what is asked of any ROCm
 _OURS = Path(__file__).with_name("torch_hip")
 _FOR_GPUS = ("c10/cuda", "ATen/cuda", "ATen/native/cuda", "torch/headeronly/cuda")  # the last since torch 2.14
 _MODULES = (__file__, _hip_headers.__file__, _torch_headers.__file__)
@@ -124,7 +125,7 @@ class _Home:
             compiler = _clang.find()
         named = (os.environ.get(name) for name in ("ROCM_HOME", "ROCM_PATH"))
         self.rocm = next((Path(name).absolute() for name in named if name), _ROCM)
-        self._is_ours = self.rocm == _ROCM and not (self.rocm / "bin" / "hipcc").is_file()
+        self._is_ours = self.rocm == _ROCM and not all((self.rocm / part).is_file() for part in _OF_ROCM)
         if self._is_ours and compiler is not None:
             self.rocm = _toolchain.folder_in_cache(compiler.path)
         files = [*sorted(_OURS.rglob("*")), *(Path(module) for module in _MODULES)]
@@ -215,7 +216,7 @@ class _Home:
                 ) from error
             return
         advice = "name ROCm's folder in ROCM_PATH, or none, so that one is made of HIP's packages of Debian or Ubuntu"
-        for part in ("include/hip/hip_runtime.h", "include/hip/hip_version.h", "bin/hipcc"):
+        for part in _OF_ROCM:
             if not (self.rocm / part).is_file():
                 raise RuntimeError(f"{self.rocm} has no {part}, which extensions with kernels need: {advice}")
         if len(_toolchain.release_of(self.rocm)) != 3:
