@@ -8,8 +8,11 @@
 
 #define HIPBLAS_USE_HIP_HALF 1
 #include <hipblas/hipblas.h>
+#include <rocm-core/rocm_version.h>
 
 static_assert(HIP_PI_F == 0x1.921fb6p1f, "constants have HIP's names");
+static_assert(ROCM_VERSION_MAJOR == HIP_VERSION_MAJOR && ROCM_VERSION_MINOR == HIP_VERSION_MINOR,
+              "ROCm's release is HIP's");
 static_assert(__is_same(hipblasHalf, __half), "hipBLAS takes HIP's halves where it is told to");
 
 extern "C" __global__ void shuffles(const double* values, double* results, int lane, int width) {
