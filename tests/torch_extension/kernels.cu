@@ -9,6 +9,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDADeviceAssertion.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/util/complex.h>
 #include <cuda_bf16.h>
@@ -54,7 +55,10 @@ __global__ void count_values(const int64_t* values, T* counts, int64_t count) {
   if (i < count) gpuAtomicAdd(&counts[values[i]], T(1));
 }
 
-__global__ void count_lanes(int* lanes) { atomicAdd(lanes, __popcll(WARP_BALLOT(1)) * (threadIdx.x == 0)); }
+__global__ void count_lanes(int* lanes, TORCH_DSA_KERNEL_ARGS) {
+  CUDA_KERNEL_ASSERT2(lanes != nullptr);
+  atomicAdd(lanes, __popcll(WARP_BALLOT(1)) * (threadIdx.x == 0));
+}
 
 __global__ void keys(at::PhiloxCudaState state, int64_t* out) {
   const auto [key, offset] = at::cuda::philox::unpack(state);
@@ -129,7 +133,9 @@ std::vector<int64_t> wave_sizes() {
   const c10::cuda::CUDAStream stream = c10::cuda::getStreamFromPool();
   const c10::cuda::CUDAStreamGuard guard(stream);
   C10_CUDA_CHECK(cudaMemsetAsync(lanes, 0, sizeof(int), stream));
-  count_lanes<<<1, block, 0, stream>>>(lanes);
+  TORCH_DSA_KERNEL_LAUNCH(count_lanes, 1, block, 0, stream, lanes);
+  TORCH_CHECK(!c10::cuda::CUDAKernelLaunchRegistry::get_singleton_ref().has_failed(),
+              c10::cuda::c10_retrieve_device_side_assertion_info());
   int found = 0;
   C10_CUDA_CHECK(cudaMemcpyAsync(&found, lanes, sizeof(int), cudaMemcpyDeviceToHost, stream));
   stream.synchronize();

@@ -12,6 +12,7 @@
 #include <ATen/cuda/PeerToPeerAccess.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDADeviceAssertionHost.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
@@ -55,6 +56,23 @@ std::mutex* getFreeMutex() {
   static std::mutex mutex;
   return &mutex;
 }
+
+// ---- assertions of kernels, as where the variable TORCH_USE_CUDA_DSA does not ask that they be kept
+
+CUDAKernelLaunchRegistry::CUDAKernelLaunchRegistry() = default;
+
+CUDAKernelLaunchRegistry& CUDAKernelLaunchRegistry::get_singleton_ref() {
+  static CUDAKernelLaunchRegistry registry;
+  return registry;
+}
+
+uint32_t CUDAKernelLaunchRegistry::insert(const char*, const char*, const uint32_t, const char*, const int32_t) {
+  return 0;
+}
+
+DeviceAssertionsData* CUDAKernelLaunchRegistry::get_uvm_assertions_ptr_for_current_device() { return nullptr; }
+bool CUDAKernelLaunchRegistry::has_failed() const { return false; }
+std::string c10_retrieve_device_side_assertion_info() { return ""; }
 
 // ---- devices; a tensor of the CPU has none, and stands for the current one
 
