@@ -127,6 +127,7 @@ check(hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"collatz"))
 count = int(sys.argv[1])
 check(hip.hipMalloc(ctypes.byref(data), ctypes.c_size_t(4 * count)))
 check(hip.hipMemsetD32(data, 2**31 - 1, ctypes.c_size_t(count)))
+check(hip.hipDeviceSynchronize())  # the streams do not wait for the null stream
 streams = [ctypes.c_void_p() for _ in range(int(sys.argv[2]))]
 for stream in streams:
     check(hip.hipStreamCreateWithFlags(ctypes.byref(stream), 1))
