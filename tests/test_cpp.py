@@ -21,7 +21,7 @@ CORPORA += sorted((ROOT / "tests" / "emulator" / "kernels").glob("lines_*.hsaco"
 def replay(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
     """Gives files to the fuzz target of code objects: each must end in five seconds, in a result or an error."""
     sources = ["tests/cpp/code_object_fuzz.cpp", "tests/cpp/fuzz_replay.cpp", "csrc/code_object/*.cpp"]
-    used = ("decompress", "dynamic_library", "error", "fork_safe", "lz4", "sha256")
+    used = ("decompress", "dynamic_library", "error", "fork_safe", "json", "lz4", "output_file", "sha256")
     sources += [f"csrc/base/{name}.cpp" for name in used]
     options = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Og"]  # it runs long
     program = build_cpp(tmp_path_factory, "replay", sources, *options)
