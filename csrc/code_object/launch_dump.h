@@ -30,8 +30,8 @@ struct LaunchRecord {
   std::vector<AddressSpan> memory;  ///< that it was given
 };
 
-/// The state before a launch. What kernels find through pointers in memory is copied as it is: such pointers do not
-/// lead to the copies.
+/// The state before a launch. Pointers in its memory are copied as they are: who makes the launch again puts the memory
+/// at its old addresses.
 class LaunchDump {
  public:
   /// Copies the memory, and nothing else.

@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -87,6 +89,17 @@ class Allocations {
 
   /// The allocation that contains this address; none that was freed.
   std::optional<Allocation> find(uint64_t address) const;
+  /// Calls `visit` with the allocations that numbers among these bytes are addresses in, at each multiple of `step`.
+  template <class Visit>
+  void visit_pointed_to(std::span<const uint8_t> bytes, size_t step, const Visit& visit) const {
+    constexpr uint64_t kEndOfUserSpace = uint64_t{1} << 56;  // of any processor; most floats are beyond
+    for (size_t at = 0; at + sizeof(uint64_t) <= bytes.size(); at += step) {
+      uint64_t address = 0;
+      std::memcpy(&address, &bytes[at], sizeof(address));
+      if (address == 0 || address >= kEndOfUserSpace) continue;
+      if (const auto allocation = find(address)) visit(*allocation);
+    }
+  }
   bool was_freed(uint64_t address) const;
   /// Whether the address lies in the pages of an allocation, but not in it.
   bool is_beside(uint64_t address) const;

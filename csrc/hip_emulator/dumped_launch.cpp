@@ -1,6 +1,5 @@
 #include "hip_emulator/dumped_launch.h"
 
-#include <cstring>
 #include <set>
 
 #include "base/error.h"
@@ -13,13 +12,12 @@ namespace {
 /// The allocations that numbers among some bytes are addresses of, and those that numbers in these are addresses of.
 class ReachableMemory {
  public:
-  /// Arguments are packed, so that pointers may lie at multiples of four.
   explicit ReachableMemory(std::span<const uint8_t> arguments) {
-    look_into(arguments, 4);
+    look_into(arguments, kPointerStep);
     while (!waiting_.empty()) {
       const AddressSpan next = waiting_.back();
       waiting_.pop_back();
-      look_into({reinterpret_cast<const uint8_t*>(next.begin()), next.size()}, 8);
+      look_into({reinterpret_cast<const uint8_t*>(next.begin()), next.size()}, sizeof(uint64_t));
     }
   }
 
@@ -31,15 +29,10 @@ class ReachableMemory {
   };
 
   void look_into(std::span<const uint8_t> bytes, size_t step) {
-    constexpr uint64_t kEndOfUserSpace = uint64_t{1} << 47;
-    for (size_t at = 0; at + 8 <= bytes.size(); at += step) {
-      uint64_t address = 0;
-      std::memcpy(&address, &bytes[at], sizeof(address));
-      if (address == 0 || address >= kEndOfUserSpace) continue;
-      const auto allocation = runtime().memory.find(address);
-      if (!allocation || allocation->size == 0) continue;
-      if (found_.insert(allocation->bytes()).second) waiting_.push_back(allocation->bytes());
-    }
+    runtime().memory.visit_pointed_to(bytes, step, [&](const Allocation& allocation) {
+      const AddressSpan found = allocation.bytes();
+      if (!found.is_empty() && found_.insert(found).second) waiting_.push_back(found);
+    });
   }
 
   std::set<AddressSpan, Before> found_;

@@ -172,11 +172,8 @@ void check(const LaunchRequest& request, const KernelFunction& function) {
 /// them.
 std::vector<MemoryRange> pointed_to(const std::vector<uint8_t>& arguments, const KernelMetadata& metadata) {
   std::vector<MemoryRange> ranges;
-  for (size_t at = 0; at + 8 <= arguments.size(); at += 4) {
-    uint64_t address = 0;
-    std::memcpy(&address, &arguments[at], sizeof(address));
-    if (const auto allocation = runtime().memory.find(address)) ranges.push_back(allocation->range());
-  }
+  const auto add = [&](const Allocation& allocation) { ranges.push_back(allocation.range()); };
+  runtime().memory.visit_pointed_to(arguments, kPointerStep, add);
   for (size_t i = 0; metadata.arguments && i < metadata.arguments->size(); ++i) {
     const ArgumentMetadata& argument = (*metadata.arguments)[i];
     uint64_t address = 0;

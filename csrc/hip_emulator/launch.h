@@ -14,6 +14,9 @@ namespace wave::hip_emulator {
 
 using Counts = std::array<uint64_t, 3>;
 
+/// Arguments are packed, so that pointers may lie at multiples of four.
+constexpr size_t kPointerStep = 4;
+
 /// A launch as programs ask for it.
 struct LaunchRequest {
   std::shared_ptr<KernelFunction> function;
