@@ -46,9 +46,9 @@ void join_capture(const std::shared_ptr<Queue>& queue, const EventRecord& event)
 /// captured.
 constexpr unsigned kExternal = 1;
 
-/// Of a stream that is captured: a node for the event itself. False where it is none of these.
-bool capture_external(const std::shared_ptr<Queue>& queue, unsigned flags, NodeWork work) {
-  if (flags != kExternal || queue->capture == nullptr) return false;
+/// The same: false where the stream is not captured.
+bool capture_external(const std::shared_ptr<Queue>& queue, NodeWork work) {
+  if (queue->capture == nullptr) return false;
   submit_locked(queue, {[](Via) {}, std::move(work)});
   return true;
 }
@@ -203,7 +203,8 @@ Error hipStreamWaitEvent(Stream stream, Event event, unsigned flags) {
     require(flags <= kExternal);
     const auto waited = runtime().events.find(event);
     std::lock_guard lock(runtime().order);
-    if (!capture_external(queue, flags, WaitWork{event})) wait_event(queue, *waited);
+    if (flags == kExternal && capture_external(queue, WaitWork{event})) return;
+    wait_event(queue, *waited);
   });
 }
 
@@ -230,11 +231,11 @@ Error hipEventRecord(Event event, Stream stream) {
 Error hipEventRecordWithFlags(Event event, Stream stream, unsigned flags) {
   return call(__func__, [&] {
     require(flags <= kExternal);
-    {
+    if (flags == kExternal) {
       const auto queue = find_queue(stream);
       runtime().events.find(event);  // must be there
       std::lock_guard lock(runtime().order);
-      if (capture_external(queue, flags, RecordWork{event})) return;
+      if (capture_external(queue, RecordWork{event})) return;
     }
     record_event(event, stream);
   });

@@ -183,9 +183,8 @@ NullStreamIsPerThread::~NullStreamIsPerThread() { null_stream_is_per_thread = fa
 std::shared_ptr<KernelFunction> find_kernel(hip::Function function) { return runtime().functions.find(function); }
 
 std::shared_ptr<Queue> find_queue(hip::Stream stream, Code unknown) {
-  static const auto legacy = reinterpret_cast<hip::Stream>(uintptr_t{1});  // hipStreamLegacy
   if (stream == nullptr && null_stream_is_per_thread) stream = kPerThreadStream;
-  if (stream == nullptr || stream == legacy) return runtime().device(current_device()).null_queue;
+  if (stream == nullptr || stream == kLegacyStream) return runtime().device(current_device()).null_queue;
   if (stream != kPerThreadStream) return runtime().streams.find(stream, unknown);
   thread_local ThreadStreams own;
   hip::Stream& handle = own.by_device[current_device()];

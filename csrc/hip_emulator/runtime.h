@@ -123,7 +123,8 @@ void check_not_stopped();
 /// The ordinal of the calling thread's device.
 int& current_device();
 
-/// hipStreamPerThread
+/// hipStreamLegacy, hipStreamPerThread
+inline const hip::Stream kLegacyStream = reinterpret_cast<hip::Stream>(uintptr_t{1});
 inline const hip::Stream kPerThreadStream = reinterpret_cast<hip::Stream>(uintptr_t{2});
 
 /// The work of a stream; of the null stream, of the calling thread's own (hipStreamPerThread). Throws `unknown`.
